@@ -1,0 +1,138 @@
+//===- KernelBuilder.cpp - Builds one kernel ------------------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kiln/Codegen/KernelBuilder.h"
+#include "kiln/Codegen/EmitExpr.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+using namespace mlir;
+using namespace kiln;
+
+static constexpr int64_t scratchAlignment = 64;
+
+Expr KernelBuilder::reserveScratch(const Expr &bytes) {
+  Expr offset = scratchBytes;
+  scratchBytes = scratchBytes + Expr::ceilDiv(bytes, scratchAlignment) * Expr(scratchAlignment);
+  return offset;
+}
+
+Value KernelBuilder::scratchBuffer(const Expr &byteOffset, const Expr &count, Type codeType) {
+  auto type = MemRefType::get({ShapedType::kDynamic}, codeType);
+  return memref::ViewOp::create(b, loc, type, scratch, size(byteOffset), ValueRange{size(count)});
+}
+
+ElementBuilder KernelBuilder::elements(int64_t lanes) {
+  ElementBuilder e(b, loc, table, lanes);
+  for (auto &entry : symbols)
+    e.setSymbol(entry.getKey(), entry.getValue());
+  for (auto [i, argument] : llvm::enumerate(body->getArguments()))
+    e.setBuffer(argument, inputs[i]);
+  return e;
+}
+
+Value KernelBuilder::index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
+
+Value KernelBuilder::size(const Expr &expr) {
+  return emitExpr(b, loc, expr, [&](StringRef name) { return symbols.lookup(name); });
+}
+
+void KernelBuilder::loop(Value lower, Value upper, int64_t step, LoopBody body) {
+  scf::ForOp::create(b, loc, lower, upper, index(step), ValueRange{},
+                     [&](OpBuilder &, Location, Value iv, ValueRange) {
+                       OpBuilder::InsertionGuard guard(b);
+                       b.setInsertionPointToEnd(iv.getParentBlock());
+                       body(iv);
+                       scf::YieldOp::create(b, loc);
+                     });
+}
+
+SmallVector<Value> KernelBuilder::loop(Value lower, Value upper, int64_t step, ValueRange init,
+                                       function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  auto op = scf::ForOp::create(b, loc, lower, upper, index(step), init,
+                               [&](OpBuilder &, Location, Value iv, ValueRange carried) {
+                                 OpBuilder::InsertionGuard guard(b);
+                                 b.setInsertionPointToEnd(iv.getParentBlock());
+                                 SmallVector<Value> next = body(iv, carried);
+                                 scf::YieldOp::create(b, loc, next);
+                               });
+  return SmallVector<Value>(op.getResults());
+}
+
+/// End of the part of [lower, upper) that whole vectors cover.
+static Value endOfVectors(KernelBuilder &k, Value lower, Value upper, int64_t lanes) {
+  Value length = arith::SubIOp::create(k.b, k.loc, upper, lower);
+  Value rest = arith::RemUIOp::create(k.b, k.loc, length, k.index(lanes));
+  return arith::SubIOp::create(k.b, k.loc, upper, rest);
+}
+
+void KernelBuilder::vectorLoop(Value lower, Value upper, int64_t lanes,
+                               function_ref<void(ElementBuilder &, Value)> body) {
+  Value from = lower;
+  if (lanes > 1) {
+    Value middle = endOfVectors(*this, lower, upper, lanes);
+    bool gaveUp = false;
+    loop(lower, middle, lanes, [&](Value iv) {
+      ElementBuilder e = elements(lanes);
+      e.setConsecutive(iv);
+      body(e, iv);
+      gaveUp = e.gaveUp();
+    });
+    if (gaveUp)
+      std::prev(b.getInsertionPoint())->erase();
+    else
+      from = middle;
+  }
+  loop(from, upper, 1, [&](Value iv) {
+    ElementBuilder e = elements();
+    body(e, iv);
+  });
+}
+
+SmallVector<Value> KernelBuilder::vectorReduce(
+    Value lower, Value upper, int64_t lanes, ValueRange init,
+    function_ref<SmallVector<Value>(ElementBuilder &, Value, ValueRange)> step,
+    function_ref<Value(unsigned, Value)> merge,
+    function_ref<Value(unsigned, Value, Value)> combine) {
+  SmallVector<Value> totals(init);
+  Value from = lower;
+  if (lanes > 1) {
+    Value middle = endOfVectors(*this, lower, upper, lanes);
+    SmallVector<Value> vectors;
+    for (Value value : init)
+      vectors.push_back(
+          vector::BroadcastOp::create(b, loc, VectorType::get({lanes}, value.getType()), value));
+    bool gaveUp = false;
+    SmallVector<Value> partial =
+        loop(lower, middle, lanes, vectors, [&](Value iv, ValueRange carried) {
+          ElementBuilder e = elements(lanes);
+          e.setConsecutive(iv);
+          SmallVector<Value> next = step(e, iv, carried);
+          for (Value &value : next)
+            value = e.splat(value);
+          gaveUp = e.gaveUp();
+          return next;
+        });
+    if (gaveUp) {
+      std::prev(b.getInsertionPoint())->erase();
+    } else {
+      from = middle;
+      for (auto [i, value] : llvm::enumerate(partial))
+        totals[i] = combine(i, totals[i], merge(i, value));
+    }
+  }
+  return loop(from, upper, 1, totals, [&](Value iv, ValueRange carried) {
+    ElementBuilder e = elements();
+    return step(e, iv, carried);
+  });
+}
+
+void KernelBuilder::storeResults(ElementBuilder &e, ArrayRef<Value> index) {
+  for (auto [i, result] : llvm::enumerate(results()))
+    e.store(e.element(result, index), outputs[i], index);
+}

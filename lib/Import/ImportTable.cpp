@@ -1,0 +1,65 @@
+//===- ImportTable.cpp - ONNX operators to kiln ops -----------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kiln/Import/ImportTable.h"
+#include "dialects/Kiln/ops/Cast/Cast.h"
+#include "dialects/Kiln/ops/Constant/Constant.h"
+#include "dialects/Kiln/ops/Transpose/Transpose.h"
+#include "dialects/Kiln/ops/View/View.h"
+#include "kiln/Reference/TensorData.h"
+
+using namespace mlir;
+using namespace kiln;
+
+namespace kiln {
+#define KILN_FAMILY(F) void register##F##Importers(ImportTable &);
+#include "dialects/Kiln/ops/Families.import.inc"
+#undef KILN_FAMILY
+} // namespace kiln
+
+void kiln::registerImporters(ImportTable &table) {
+#define KILN_FAMILY(F) register##F##Importers(table);
+#include "dialects/Kiln/ops/Families.import.inc"
+#undef KILN_FAMILY
+}
+
+ImportHandler ImportTable::find(StringRef op, int sinceVersion) const {
+  auto it = handlers.find(op);
+  if (it == handlers.end())
+    return nullptr;
+  auto version = it->second.upper_bound(sinceVersion);
+  return version == it->second.begin() ? nullptr : std::prev(version)->second;
+}
+
+Value NodeImporter::scalar(Type elementType, double value) {
+  TensorData data(RankedTensorType::get({}, elementType));
+  data.setFloat(0, value);
+  return ConstantOp::create(b, loc, elementsAttr(data));
+}
+
+Value NodeImporter::int64s(ArrayRef<int64_t> values) {
+  TensorData data(RankedTensorType::get({static_cast<int64_t>(values.size())}, b.getI64Type()));
+  for (auto [i, value] : llvm::enumerate(values))
+    data.setInt(static_cast<int64_t>(i), value);
+  return ConstantOp::create(b, loc, elementsAttr(data));
+}
+
+Value NodeImporter::reshape(Value value, ArrayRef<Expr> shape) {
+  if (!value || shapeOf(value) == Shape(shape.begin(), shape.end()))
+    return value;
+  return create<ReshapeOp>({value}, {exprsNamed("shape", shape)});
+}
+
+Value NodeImporter::cast(Value value, Type elementType) {
+  if (!value || elementTypeOf(value) == elementType)
+    return value;
+  return create<CastOp>({value}, {attr("to", TypeAttr::get(elementType))});
+}
+
+Value NodeImporter::transpose(Value value, ArrayRef<int64_t> permutation) {
+  return create<TransposeOp>({value}, {attr("permutation", permutation)});
+}
