@@ -8,7 +8,10 @@
 #include "kiln/Target/Link/Artefact.h"
 #include "GrowImage.h"
 #include "kiln/Target/Link/CRC32C.h"
+#include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/MathExtras.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/raw_ostream.h"
 #include <cstring>
 
 using namespace llvm;
@@ -159,6 +162,8 @@ Expected<std::unique_ptr<ArtefactFile>> ArtefactFile::create(StringRef path, uin
     return file.takeError();
   std::unique_ptr<ArtefactFile> artefact(new ArtefactFile);
   artefact->file = std::move(*file);
+  artefact->path = path.str();
+  artefact->mode = mode;
   artefact->weightsSize = weightsSize;
   // Right for all code below 2 MiB; else finish() moves the weights.
   artefact->base = weightsSectionAlignment(weightsSize) == hugePage ? hugePage : 64 << 10;
@@ -192,7 +197,7 @@ Error ArtefactFile::moveWeights(uint64_t to) {
   return Error::success();
 }
 
-Error ArtefactFile::finish(StringRef linked) {
+Error ArtefactFile::assemble(StringRef linked) {
   Expected<GrownImage> image = growImage(linked, weightsSize);
   if (!image)
     return image.takeError();
@@ -211,9 +216,32 @@ Error ArtefactFile::finish(StringRef linked) {
   uint64_t end = image->weightsOffset + image->weightsSize;
   if (Error error = file->write(end, image->tail))
     return error;
-  if (Error error = file->resize(end + image->tail.size()))
+  fileSize = end + image->tail.size();
+  return file->resize(fileSize);
+}
+
+Error ArtefactFile::finish(StringRef linked) {
+  if (Error error = assemble(linked))
     return error;
   return file->commit();
+}
+
+Error ArtefactFile::finishArchive(StringRef linked, StringRef member) {
+  if (Error error = assemble(linked))
+    return error;
+  auto object = MemoryBuffer::getOpenFile(file->descriptor(), member, fileSize,
+                                          /*RequiresNullTerminator=*/false);
+  if (!object)
+    return file->failed(object.getError());
+  NewArchiveMember entry((*object)->getMemBufferRef());
+  return writeFileAtomically(
+      path,
+      [&](raw_ostream &stream) {
+        return writeArchiveToStream(stream, entry, SymtabWritingMode::NormalSymtab,
+                                    object::Archive::K_GNU, /*Deterministic=*/true,
+                                    /*Thin=*/false);
+      },
+      mode);
 }
 
 Error kiln::writeArtefact(StringRef path, StringRef linked, ArrayRef<WeightSegment> segments,

@@ -59,6 +59,8 @@ public:
   PipeSink() : good(::pipe2(ends, O_CLOEXEC) == 0) {
     if (!good)
       return;
+    // An image with weights has a gap of up to 2 MiB. The size is a wish.
+    (void)::fcntl(ends[1], F_SETPIPE_SZ, 1 << 20);
     reader = std::thread([this] {
       char chunk[1 << 16];
       for (ssize_t n;

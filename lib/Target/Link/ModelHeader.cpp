@@ -134,10 +134,8 @@ void HeaderWriter::writeTensors(StringRef direction, const std::string &prefix,
 }
 
 void HeaderWriter::writeNames(const std::string &prefix) {
-  out << "\nstatic inline " << info.queryResult
-      << (StringRef(info.queryResult).ends_with("*") ? "" : " ") << prefix
-      << "_model_query(void) {\n  return " << modelSymbolName(info.name, info.digest) << '('
-      << info.queryVersion << ");\n}\n";
+  out << "\nstatic inline const kiln_api *" << prefix << "_model_query(void) {\n  return "
+      << modelSymbolName(info.name, info.digest) << "(KILN_ABI_VERSION);\n}\n";
   writeTensors("INPUT", prefix, info.inputs);
   writeTensors("OUTPUT", prefix, info.outputs);
 }
@@ -150,11 +148,10 @@ std::string HeaderWriter::write() {
   out << "/* Model \"" << commentText(info.name) << "\", made by " << commentText(info.producer)
       << "; do not edit.\n * For programs that link the artefact directly: several of these\n"
       << " * headers fit into one program. */\n#ifndef " << guard << "\n#define " << guard
-      << "\n\n#include <" << info.include << ">\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
+      << "\n\n#include <kiln-c/Runtime.h>\n\n#ifdef __cplusplus\nextern \"C\" {\n#endif\n\n"
       << "/* Its name is of this model and of the way it was built: a header and an\n"
       << " * artefact that do not belong together do not link. */\n"
-      << info.queryResult << (StringRef(info.queryResult).ends_with("*") ? "" : " ") << symbol
-      << "(uint32_t version);\n";
+      << "const kiln_api *" << symbol << "(uint32_t version);\n";
   writeNames(unique);
   out << "\n/* The same under short names, unless another model has them. */\n#ifndef " << names
       << "\n#define " << names << '\n';

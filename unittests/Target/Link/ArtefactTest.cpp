@@ -9,6 +9,7 @@
 #include "TestObjects.h"
 #include "kiln/Target/Link/CRC32C.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Object/Archive.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -233,6 +234,24 @@ TEST(Artefact, relocatable_objects_grow_too) {
   Loaded loaded(folder / "outer.so");
   ASSERT_TRUE(loaded.weights);
   expectPattern(loaded.weights, size);
+}
+
+TEST(Artefact, static_archive_has_one_symbol) {
+  Expected<std::string> linked = linkRelocatable(modelInputs());
+  ASSERT_TRUE(bool(linked));
+  TemporaryFolder folder;
+  WeightSegment segment = generated("w", 50000);
+  auto file = ArtefactFile::create(folder / "m.a", segment.size, 0644);
+  ASSERT_TRUE(bool(file));
+  cantFail((*file)->writeWeights(segment));
+  ASSERT_EQ(toString((*file)->finishArchive(*linked, "m.o")), "");
+  EXPECT_THAT(folder.entries(), ElementsAre("m.a"));
+  std::string bytes = readFile(folder / "m.a");
+  auto archive = cantFail(object::Archive::create(MemoryBufferRef(bytes, "m.a")));
+  std::vector<std::string> symbols;
+  for (const object::Archive::Symbol &symbol : archive->symbols())
+    symbols.push_back(symbol.getName().str());
+  EXPECT_THAT(symbols, ElementsAre("kiln_m_model_0123abcd"));
 }
 
 TEST(Artefact, errors_leave_nothing_behind) {

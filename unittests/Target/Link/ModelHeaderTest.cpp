@@ -8,6 +8,7 @@
 #include "kiln/Target/Link/ModelHeader.h"
 #include "TestObjects.h"
 #include "kiln/Target/Link/OutputFile.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Program.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -24,7 +25,6 @@ static ModelHeaderInfo magika() {
   info.producer = "kiln 0.1.0";
   info.inputs = {{"bytes", "int32_t", "int32", {{-1, "batch"}, {2048, ""}}}};
   info.outputs = {{"target.label", "float", "float32", {{2, ""}, {214, "214"}}}};
-  info.include = "api.h";
   return info;
 }
 
@@ -39,7 +39,7 @@ TEST(ModelHeader, identifiers) {
 
 TEST(ModelHeader, names_and_dims) {
   std::string text = writeModelHeader(magika());
-  EXPECT_THAT(text, HasSubstr("const struct kiln_api *kiln_m_magika_0123abcd(uint32_t version);"));
+  EXPECT_THAT(text, HasSubstr("const kiln_api *kiln_m_magika_0123abcd(uint32_t version);"));
   EXPECT_THAT(text, HasSubstr("  /* \"bytes\": int32 [batch, 2048] */\n  MAGIKA_INPUT_BYTES = 0,"));
   EXPECT_THAT(text, HasSubstr("#define MAGIKA_DIM1_INPUT_BYTES 2048\n"));
   EXPECT_THAT(text, HasSubstr("#define MAGIKA_ELEMENTS_OUTPUT_TARGET_LABEL 428\n"));
@@ -63,12 +63,12 @@ TEST(ModelHeader, compiles_with_a_namesake_in_c_and_cxx) {
                 {"a_b_2", "float", "float32", {}},
                 {"\"\n\\?\?/", "uint8_t", "bool", {{int64_t(1) << 40, ""}, {int64_t(1) << 40, ""}}},
                 {"*/", "uint16_t", "float16", {{0, ""}}}};
-  odd.include = "api.h";
   ModelHeaderInfo other = odd;
   other.name = "2nd \xc3\xa4 model";
-  cantFail(writeFileAtomically(folder / "api.h", "#include <stdint.h>\n"
-                                                 "#define KILN_ABI_VERSION 1u\n"
-                                                 "struct kiln_api;\n"));
+  cantFail(errorCodeToError(sys::fs::create_directory(folder / "kiln-c")));
+  cantFail(writeFileAtomically(folder / "kiln-c/Runtime.h", "#include <stdint.h>\n"
+                                                            "#define KILN_ABI_VERSION 1u\n"
+                                                            "typedef struct kiln_api kiln_api;\n"));
   cantFail(writeFileAtomically(folder / "one.h", writeModelHeader(magika())));
   cantFail(writeFileAtomically(folder / "two.h", writeModelHeader(odd)));
   cantFail(writeFileAtomically(folder / "three.h", writeModelHeader(other)));

@@ -69,12 +69,21 @@ public:
   /// the file its name.
   llvm::Error finish(llvm::StringRef linked);
 
+  /// The same for an object that linkRelocatable made, wrapped into a static
+  /// archive as `member`. Takes the disk space twice meanwhile.
+  llvm::Error finishArchive(llvm::StringRef linked, llvm::StringRef member);
+
 private:
   ArtefactFile() = default;
   llvm::Error moveWeights(uint64_t to);
+  llvm::Error assemble(llvm::StringRef linked);
 
   std::unique_ptr<OutputFile> file;
+  std::string path;
+  unsigned mode = 0;
   uint64_t weightsSize = 0;
+  /// Of the whole file, once it is assembled.
+  uint64_t fileSize = 0;
   /// Where the weights start in the file; a guess until finish().
   uint64_t base = 0;
 };

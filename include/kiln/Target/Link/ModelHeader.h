@@ -40,10 +40,6 @@ struct ModelHeaderInfo {
   std::string producer;
   std::vector<ModelHeaderTensor> inputs;
   std::vector<ModelHeaderTensor> outputs;
-  /// What the query function of the C ABI looks like.
-  std::string include = "kiln-c/Runtime.h";
-  std::string queryResult = "const struct kiln_api *";
-  std::string queryVersion = "KILN_ABI_VERSION";
 };
 
 /// A C identifier (not empty, no leading digit or underscore) of any text.
