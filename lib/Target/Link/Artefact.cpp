@@ -234,7 +234,7 @@ Error ArtefactFile::finishArchive(StringRef linked, StringRef member) {
   if (!object)
     return file->failed(object.getError());
   NewArchiveMember entry((*object)->getMemBufferRef());
-  return writeFileAtomically(
+  Error error = writeFileAtomically(
       path,
       [&](raw_ostream &stream) {
         return writeArchiveToStream(stream, entry, SymtabWritingMode::NormalSymtab,
@@ -242,6 +242,8 @@ Error ArtefactFile::finishArchive(StringRef linked, StringRef member) {
                                     /*Thin=*/false);
       },
       mode);
+  file.reset();
+  return error;
 }
 
 Error kiln::writeArtefact(StringRef path, StringRef linked, ArrayRef<WeightSegment> segments,

@@ -118,18 +118,15 @@ void HeaderWriter::writeTensors(StringRef direction, const std::string &prefix,
     macro("NAME") << literal(tensor.name) << '\n';
     macro("TYPE") << tensor.cType << '\n';
     macro("RANK") << tensor.dims.size() << '\n';
-    std::optional<int64_t> elements = 1;
+    int64_t elements = 1;
+    bool counted = true;
     for (auto [axis, dim] : enumerate(tensor.dims)) {
       if (dim.size >= 0)
         macro("DIM" + std::to_string(axis)) << dim.size << '\n';
-      int64_t product;
-      if (dim.size < 0 || !elements || MulOverflow(*elements, dim.size, product))
-        elements.reset();
-      else
-        elements = product;
+      counted = counted && dim.size >= 0 && !MulOverflow(elements, dim.size, elements);
     }
-    if (elements)
-      macro("ELEMENTS") << *elements << '\n';
+    if (counted)
+      macro("ELEMENTS") << elements << '\n';
   }
 }
 

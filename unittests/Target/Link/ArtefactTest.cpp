@@ -116,8 +116,9 @@ TEST(Artefact, weights_of_all_sizes_are_read_back) {
     expectPattern(loaded.weights, size);
     uintptr_t address = reinterpret_cast<uintptr_t>(loaded.weights);
     EXPECT_EQ(address % 4096, 0u);
-    if (size >= 1 << 20)
+    if (size >= 1 << 20) {
       EXPECT_EQ(address % (2 << 20), 0u);
+    }
   }
 }
 
@@ -141,7 +142,7 @@ TEST(Artefact, segments_checksums_and_padding) {
   ASSERT_TRUE(bool(crcs)) << toString(crcs.takeError());
   EXPECT_EQ(cantFail(checksumWeights(segments)), *crcs);
   EXPECT_EQ((*crcs)[1], crc32c(raw));
-  EXPECT_TRUE(folder.entries().empty());
+  EXPECT_NE(::access(path.c_str(), F_OK), 0);
   ASSERT_EQ(toString((*file)->finish(link(total))), "");
 
   Loaded loaded(path);

@@ -9,12 +9,12 @@
 #include "kiln/Target/Link/Artefact.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FileSystem.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include <chrono>
 #include <dlfcn.h>
 #include <sys/stat.h>
-#include <unistd.h>
+#include <thread>
 
 using namespace llvm;
 using namespace kiln;
@@ -93,14 +93,27 @@ TEST(Link, same_inputs_give_same_bytes) {
   LinkInputs inputs = modelInputs();
   std::string first = linkText(inputs);
   TemporaryFolder folder;
-  std::string before = ::get_current_dir_name();
-  ASSERT_EQ(::chdir(folder.path.c_str()), 0);
+  SmallString<128> before;
+  ASSERT_FALSE(sys::fs::current_path(before));
+  ASSERT_FALSE(sys::fs::set_current_path(folder.path));
   EXPECT_EQ(linkText(inputs), first);
-  ASSERT_EQ(::chdir(before.c_str()), 0);
+  ASSERT_FALSE(sys::fs::set_current_path(before));
   inputs.buildId = "0123456789abcdef";
   std::string other = linkText(inputs);
   EXPECT_NE(other, first);
   EXPECT_EQ(linkText(inputs), other);
+}
+
+TEST(Link, several_threads_may_link) {
+  std::string first = linkText(modelInputs());
+  std::vector<std::string> results(8);
+  std::vector<std::thread> threads;
+  for (std::string &result : results)
+    threads.emplace_back([&result] { result = linkText(modelInputs()); });
+  for (std::thread &thread : threads)
+    thread.join();
+  for (const std::string &result : results)
+    EXPECT_EQ(result, first);
 }
 
 TEST(Link, loads_and_runs_under_both_names) {
