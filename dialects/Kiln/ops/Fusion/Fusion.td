@@ -26,7 +26,7 @@ def Kiln_FusionOp : Kiln_Op<"fusion", [Pure, IsolatedFromAbove, SingleBlockImpli
   let hasVerifier = 1;
 }
 
-def Kiln_YieldOp : Kiln_Op<"yield", [Pure, Terminator, HasParent<"FusionOp">]> {
+def Kiln_YieldOp : Kiln_Op<"yield", [Pure, Terminator]> {
   let summary = "The results of a fusion's region.";
   let arguments = (ins Variadic<Kiln_Tensor>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
