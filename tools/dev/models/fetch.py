@@ -50,7 +50,7 @@ def main():
     parser.add_argument("folder", type=Path, help=argparse.SUPPRESS)
     parser.add_argument("--list", action="store_true", help="what there is, without fetching")
     parser.add_argument("names", nargs="*", metavar="NAME")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     data = json.loads(options.data.read_text())
     models = {model["name"]: model for model in data["models"]}
     if options.list:
