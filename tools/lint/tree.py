@@ -1,11 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What rules look at: the checkout, or a sample of a self-test with the same face."""
+import re
 import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent.parent
+NOTICES = "THIRD_PARTY_NOTICES.md"
 C_FAMILY = (".c", ".h", ".cpp", ".cu", ".cuh")
+
+
+def is_vendored(text):
+    return re.match(r"(/\*|//|#) Vendored\b", text) is not None
 
 
 @dataclass
@@ -23,7 +29,9 @@ class Sample:
 
     def __init__(self, files):
         self.files = files
-        self.paths = sorted(files)
+        # Files of other projects, kept as they are: rules look at them only where they ask for them.
+        self.vendored = sorted(path for path in files if is_vendored(files[path]))
+        self.paths = sorted(set(files) - set(self.vendored))
 
     def text(self, path):
         return self.files[path]

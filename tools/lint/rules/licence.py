@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The licence line in every source."""
-from tree import C_FAMILY, Finding
+from tree import C_FAMILY, NOTICES, Finding
 
 NAME = "licence"
 WHY = "a file that travels alone says under which licence it is"
@@ -24,6 +24,11 @@ def lacking(tree):
 def check(tree):
     for path in lacking(tree):
         yield Finding(path, 1, "no SPDX licence line among the first ten")
+    for path in tree.vendored:
+        if "SPDX-License-Identifier:" not in tree.text(path)[:500]:
+            yield Finding(path, 1, "of another project: its SPDX licence is not named at the top")
+        if path not in tree.files.get(NOTICES, ""):
+            yield Finding(path, 1, f"of another project: not listed in {NOTICES}")
 
 
 def fix(tree):
@@ -35,5 +40,8 @@ def fix(tree):
         tree.write(path, "".join(lines))
 
 
+OTHER = "// Vendored, unchanged: X 1.0\n// SPDX-License-Identifier: MIT\n"
 BAD = [{"lib/A.cpp": "int x;\n"}, {"tools/dev/x": "#!/bin/sh\n"}, {"a.td": "\n" * 12 + LINE}]
-GOOD = [{"lib/A.cpp": f"// {LINE}\nint x;\n"}, {"test/a.mlir": "// RUN: true\n"}]
+BAD += [{"include/x.h": OTHER}, {"include/x.h": OTHER[:30], NOTICES: "include/x.h"}]
+GOOD = [{"include/x.h": OTHER, NOTICES: "include/x.h"}]
+GOOD += [{"lib/A.cpp": f"// {LINE}\nint x;\n"}, {"test/a.mlir": "// RUN: true\n"}]
