@@ -51,7 +51,7 @@ class Checkout(Sample):
 
     def __init__(self):
         listed = subprocess.run(
-            ["git", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+            ["git", "-c", "safe.directory=*", "-C", ROOT, "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
             capture_output=True,
             check=True,
         ).stdout.decode()
