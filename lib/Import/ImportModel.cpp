@@ -23,7 +23,7 @@ namespace {
 class ModelImporter {
 public:
   ModelImporter(onnx::Model &model, const ImportOptions &options, const ImportTable &table, MLIRContext &context,
-                DiagnosticEngine &diags)
+                kiln::DiagnosticEngine &diags)
       : model(model), options(options), table(table), context(context), b(&context), diags(diags) {}
 
   OwningOpRef<ModuleOp> run();
@@ -33,7 +33,7 @@ public:
   const ImportTable &table;
   MLIRContext &context;
   OpBuilder b;
-  DiagnosticEngine &diags;
+  kiln::DiagnosticEngine &diags;
   SymbolicValues symbolic;
   DenseMap<onnx::ValueId, Value> values;
   /// Values that a reported node should have made.
@@ -91,7 +91,7 @@ public:
   }
   std::optional<SmallVector<int64_t>> intsAttr(StringRef name) const override {
     auto *a = node.attribute(name);
-    return a ? std::optional(SmallVector<int64_t>(a->ints)) : std::nullopt;
+    return a ? std::optional(SmallVector<int64_t>(a->ints.begin(), a->ints.end())) : std::nullopt;
   }
   std::optional<SmallVector<double>> floatsAttr(StringRef name) const override {
     auto *a = node.attribute(name);
@@ -113,7 +113,8 @@ public:
     if (auto elements = importer.symbolic.findOrBind(input(i), b, loc, hint))
       return Shape(elements->begin(), elements->end());
     return refuse("input " + Twine(i) + " ('" + hint + "') holds sizes whose number is not known or above " +
-                  Twine(SymbolicValues::maxElements));
+                      Twine(SymbolicValues::maxElements),
+                  "a shape operand of static length");
   }
   std::optional<SmallVector<int64_t>> constantInts(Value value) const override {
     auto elements = importer.symbolic.find(value);
@@ -150,7 +151,7 @@ public:
   }
 
 private:
-  void locate(Diagnostic &diag) { diag.atNode(node.label()).withOp(node.opType, node.domain, node.opset); }
+  void locate(kiln::Diagnostic &diag) { diag.atNode(node.label()).withOp(node.opType, node.domain, node.opset); }
 
   ModelImporter &importer;
   const onnx::Node &node;
@@ -391,6 +392,6 @@ OwningOpRef<ModuleOp> ModelImporter::run() {
 }
 
 OwningOpRef<ModuleOp> kiln::importModel(onnx::Model &model, const ImportOptions &options, const ImportTable &table,
-                                        MLIRContext &context, DiagnosticEngine &diags) {
+                                        MLIRContext &context, kiln::DiagnosticEngine &diags) {
   return ModelImporter(model, options, table, context, diags).run();
 }
