@@ -16,6 +16,8 @@ struct KernelFacts {
   Expr units = 1;
   Expr picosecondsPerUnit = 0;
   Expr scratchBytes = 0;
+  /// The code is plain loops: let LLVM vectorise it.
+  bool vectorize = false;
 };
 
 } // namespace kiln
