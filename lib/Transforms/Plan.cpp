@@ -54,7 +54,7 @@ private:
     };
     b.setInsertionPointToEnd(module.getBody());
     program = plan::ProgramOp::create(b, function.getLoc(), function.getSymName(), b.getArrayAttr(inputs),
-                                      b.getArrayAttr(outputs), strings(symbolsAttr), ints(lowerAttr),
+                                      b.getArrayAttr(outputs), b.getTypeArrayAttr(function.getResultTypes()), strings(symbolsAttr), ints(lowerAttr),
                                       ints(upperAttr));
     program->setAttr(symbolNamesAttr, strings(symbolNamesAttr));
     SmallVector<Attribute> defaults;

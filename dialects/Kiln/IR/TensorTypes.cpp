@@ -112,7 +112,7 @@ FailureOr<Operation *> kiln::tryBuild(OpBuilder &b, Location loc, StringRef opNa
   OperationName name(opName, b.getContext());
   DictionaryAttr dictionary = b.getDictionaryAttr(attributes);
   ScratchProperties properties(name);
-  if (failed(name.setOpPropertiesFromAttribute(name, properties.get(), dictionary,
+  if (properties.get() && failed(name.setOpPropertiesFromAttribute(name, properties.get(), dictionary,
                                                [&] { return emitError(loc); })))
     return failure();
   SmallVector<Type> types;

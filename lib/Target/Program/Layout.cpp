@@ -73,7 +73,8 @@ ProgramLayout kiln::layoutProgram(plan::ProgramOp program) {
   ProgramLayout layout;
   collectSymbols(program, layout);
   collectWeights(program, layout);
-  layout.outputs.resize(program.getOutputNames().size());
+  for (Type type : program.getOutputTypes().getAsValueRange<TypeAttr>())
+    layout.outputs.push_back(cast<RankedTensorType>(type));
 
   auto use = [&](Value value, uint32_t at) {
     if (auto it = layout.arenaOf.find(behindViews(value)); it != layout.arenaOf.end())
@@ -87,9 +88,6 @@ ProgramLayout kiln::layoutProgram(plan::ProgramOp program) {
             return;
           layout.arenaOf[alloc.getBuffer()] = static_cast<unsigned>(layout.arena.size());
           layout.arena.push_back({bytesOf(alloc.getType()), next, next});
-        })
-        .Case([&](plan::OutputOp output) {
-          layout.outputs[output.getIndex()] = cast<RankedTensorType>(output.getType());
         })
         .Case([&](plan::LaunchOp launch) {
           for (Value operand : launch->getOperands())

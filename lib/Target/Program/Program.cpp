@@ -224,7 +224,7 @@ private:
   }
 
   Value lateOutput(FunctionBuilder &f, plan::OutputOp output, Value slots) {
-    Shape shape = shapeOf(output.getType());
+    Shape shape = shapeOf(layout.outputs[output.getIndex()]);
     for (auto [i, dim] : llvm::enumerate(shape))
       f.store(f.size(dim), slots, 8 * static_cast<int64_t>(i));
     Value memory =
@@ -287,9 +287,9 @@ private:
     for (Operation &op : body) {
       if (auto launch = dyn_cast<plan::LaunchOp>(op))
         most = std::max(most, launch->getNumOperands() + launch.getSymbols().getExprs().size());
-      if (auto output = dyn_cast<plan::OutputOp>(op))
-        most = std::max(most, static_cast<size_t>(cast<RankedTensorType>(output.getType()).getRank()));
     }
+    for (RankedTensorType output : layout.outputs)
+      most = std::max(most, static_cast<size_t>(output.getRank()));
     return static_cast<int64_t>(most);
   }
 
@@ -315,7 +315,7 @@ private:
           .Case([&](plan::ViewOp view) { buffers[view.getBuffer()] = buffers.lookup(view.getSource()); })
           .Case([&](plan::OutputOp output) {
             buffers[output.getBuffer()] =
-                layout.isLate(output.getType())
+                layout.isLate(layout.outputs[output.getIndex()])
                     ? lateOutput(f, output, slots)
                     : f.loadPointer(outputs, 8 * static_cast<int64_t>(output.getIndex()));
           })

@@ -25,6 +25,7 @@
 #include "kiln/Target/Link/OutputFile.h"
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <vector>
 
 namespace kiln {
@@ -42,6 +43,8 @@ struct WeightSegment {
   uint64_t offset = 0;
   uint64_t size = 0;
   llvm::ArrayRef<uint8_t> data;
+  /// Keeps `data` alive, where nobody else does.
+  std::shared_ptr<const void> owner;
   std::function<llvm::Error(uint64_t at, llvm::MutableArrayRef<uint8_t> out)> fill;
   uint64_t granule = 1;
 };
