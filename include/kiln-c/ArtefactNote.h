@@ -25,8 +25,9 @@ typedef struct kiln_artefact_note {
   uint32_t crc32c;
   /* The file offset of the weights' segment, or the end of the last segment
    * when there are none. The weights have checksums of their own, in the module
-   * table. */
-  uint64_t covered;
+   * table. In halves, for a descriptor is aligned to 4. */
+  uint32_t covered_low;
+  uint32_t covered_high;
 } kiln_artefact_note;
 
 #endif /* KILN_C_ARTEFACTNOTE_H */

@@ -32,5 +32,6 @@ kiln::EmbeddedBytes kiln::runtimeObject() {
 }
 
 kiln::EmbeddedBytes kiln::runtimeLibcSymbols() {
-  return {kiln_runtime_symbols_begin, size_t(kiln_runtime_symbols_end - kiln_runtime_symbols_begin)};
+  return {kiln_runtime_symbols_begin,
+          size_t(kiln_runtime_symbols_end - kiln_runtime_symbols_begin)};
 }

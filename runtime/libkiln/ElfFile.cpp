@@ -99,15 +99,16 @@ kiln_status_t checkNote(const uint8_t *code, const ElfLayout &layout, ErrorText 
                       note.major, note.minor, KILN_NOTE_MAJOR, KILN_NOTE_MINOR);
   uint64_t field = uint64_t(reinterpret_cast<const uint8_t *>(place) - code) +
                    offsetof(kiln_artefact_note, crc32c);
-  if (note.covered != layout.codeEnd)
+  uint64_t covered = uint64_t(note.covered_high) << 32 | note.covered_low;
+  if (covered != layout.codeEnd)
     return error.fail(KILN_CORRUPT, "the note covers %llu bytes, the code has %llu",
-                      static_cast<unsigned long long>(note.covered),
+                      static_cast<unsigned long long>(covered),
                       static_cast<unsigned long long>(layout.codeEnd));
   constexpr uint8_t zero[sizeof note.crc32c] = {};
   uint32_t crc = crc32c(code, field);
   crc = crc32c(zero, sizeof zero, crc);
   uint64_t after = field + sizeof zero;
-  crc = crc32c(code + after, note.covered - after, crc);
+  crc = crc32c(code + after, covered - after, crc);
   if (crc != note.crc32c)
     return error.fail(KILN_CORRUPT, "the code is damaged: checksum %08x, expected %08x", crc,
                       note.crc32c);

@@ -40,12 +40,12 @@ Failure writeFile(const std::string &path, std::string_view contents) {
 }
 
 Failure readTensor(const std::string &path, HostTensor &tensor) {
-  std::string contents;
-  if (Failure failure = readFile(path, contents))
-    return failure;
   bool npy = path.ends_with(".npy");
   if (!npy && !path.ends_with(".pb"))
     return {ExitUsage, "'" + path + "': expected a .npy or .pb file"};
+  std::string contents;
+  if (Failure failure = readFile(path, contents))
+    return failure;
   Failure failure = npy ? parseNpy(contents, tensor) : parseTensorProto(contents, tensor);
   if (failure)
     failure.message = "'" + path + "': " + failure.message;

@@ -181,6 +181,7 @@ bool NodeChecker::checkTypes(const Node &node, const SchemaInfo &schema) {
     } else if (ok && value.type.str() != type.str()) {
       report(node, Diag::DeclaredTypeDiffers, printable(value.name), value.type.str(), op,
              type.str());
+      value.type = type; // What follows sees what is true.
       ok = false;
     }
   }
@@ -238,11 +239,11 @@ static Type constantType(const Node &node) {
 
 Type NodeChecker::outputType(const Node &node, const Formal &formal,
                              const llvm::StringMap<Type> &bound) {
-  if (!formal.isVariable) {
-    if (llvm::popcount(formal.tensors) == 1 && formal.others.empty())
-      return Type::tensor(static_cast<ElemType>(llvm::countr_zero(formal.tensors)));
+  // Some constraints name one type only: Shape gives int64.
+  if (llvm::popcount(formal.tensors) == 1 && formal.others.empty())
+    return Type::tensor(static_cast<ElemType>(llvm::countr_zero(formal.tensors)));
+  if (!formal.isVariable)
     return {};
-  }
   if (node.domain.empty()) {
     StringRef op = node.opType;
     if (op == "Constant")

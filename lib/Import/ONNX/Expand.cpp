@@ -42,20 +42,36 @@ static bool buildBody(const Model &model, const Node &node, llvm::ArrayRef<Type>
       types.push_back(toProto(i < inputTypes.size() && inputTypes[i].known()
                                   ? inputTypes[i]
                                   : model.typeOf(node.inputs[i])));
-    FunctionBodyBuildContextImpl context(toProto(model, node), types);
+    NodeProto proto = toProto(model, node);
+    // Some builders read an attribute that has a default without asking whether it
+    // is there.
+    for (const auto &[name, attribute] : schema->attributes())
+      if (attribute.default_value.type() != AttributeProto::UNDEFINED && !node.attribute(name)) {
+        AttributeProto &fallback = *proto.add_attribute();
+        fallback = attribute.default_value;
+        fallback.set_name(name);
+      }
+    FunctionBodyBuildContextImpl context(proto, types);
     if (!schema->BuildContextDependentFunction(context, function, node.opset))
       return false;
   } else {
     return false;
   }
-  bool imported = llvm::any_of(function.opset_import(), [&](const OperatorSetIdProto &import) {
-    return canonicalDomain(import.domain()) == node.domain;
-  });
-  if (!imported) {
+  // Bodies import at least the operator's own domain, not always ai.onnx.
+  auto importAt = [&](StringRef domain, int64_t version) {
+    if (version < 1 || llvm::any_of(
+                           function.opset_import(),
+                           [&](const OperatorSetIdProto &import) {
+                             return canonicalDomain(import.domain()) == domain;
+                           }))
+      return;
     auto &import = *function.add_opset_import();
-    import.set_domain(node.domain);
-    import.set_version(node.opset);
-  }
+    import.set_domain(domain.str());
+    import.set_version(version);
+  };
+  importAt(node.domain, node.opset);
+  auto base = model.opsets.find("");
+  importAt("", base == model.opsets.end() ? newestOpset : base->second);
   // References in the body see the schema's defaults where the node says nothing.
   for (const auto &[name, attribute] : schema->attributes())
     if (attribute.default_value.type() != AttributeProto::UNDEFINED && !node.attribute(name)) {
@@ -132,8 +148,15 @@ static bool expand(Model &model, const Node &node, llvm::ArrayRef<Type> inputTyp
   llvm::DenseMap<ValueId, ValueId> ids;
   llvm::SmallVector<std::pair<ValueId, ValueId>> copies;
   for (size_t k = 0; k != node.outputs.size() && k != results.size(); ++k) {
-    if (node.outputs[k] == noValue || results[k] == noValue)
+    if (node.outputs[k] == noValue)
       continue;
+    if (results[k] == noValue) {
+      diags
+          .report(Diag::Internal, "the function body of " + node.opType +
+                                      " does not compute output " + std::to_string(k))
+          .atNode(node.label());
+      return false;
+    }
     if (results[k] >= firstNew && ids.try_emplace(results[k], node.outputs[k]).second) {
       Type &type = model.values[node.outputs[k]].type;
       if (!type.known())

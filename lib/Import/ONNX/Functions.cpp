@@ -124,14 +124,9 @@ void Lowering::findRecursion() {
 void Lowering::lowerBody(const FunctionProto &function, Place place,
                          std::vector<ValueId> &results) {
   lowerNodes(function.node(), place);
-  for (const std::string &output : function.output()) {
-    std::optional<ValueId> id = lookup(place.scope, output);
-    if (!id) {
-      diags.report(Diag::UndefinedOutput, printable(output), shownFunction(function));
-      id = model.addValue(output, Type());
-    }
-    results.push_back(*id);
-  }
+  // An optional output need not be computed; who wants one that is not, complains.
+  for (const std::string &output : function.output())
+    results.push_back(lookup(place.scope, output).value_or(noValue));
 }
 
 void Lowering::inlineCall(const FunctionProto &function, const NodeProto &call, Node &node,

@@ -57,7 +57,7 @@ static std::string guessKind(llvm::ArrayRef<uint8_t> bytes) {
     return "it is HTML or XML, not a model";
   if (StringRef(text).ltrim().starts_with("{"))
     return "it is JSON, not the binary form of ONNX";
-  if (llvm::all_of(text, [](unsigned char c) { return c >= 0x20 || llvm::isSpace(c); }))
+  if (llvm::all_of(text, [](char c) { return llvm::isPrint(c) || llvm::isSpace(c); }))
     return "it is a text file";
   return "its bytes are not a protobuf message";
 }

@@ -15,33 +15,37 @@ void Lowering::readOpsets(const OpsetList &list, OpsetMap &opsets, const std::st
     if (!owner.empty())
       d.note("in the opset_import of function " + owner);
   };
+  llvm::StringSet<> spellings;
   for (const auto &import : list) {
     std::string domain = canonicalDomain(import.domain()).str();
     std::string shown = shownDomain(domain);
     int64_t version = import.version();
     auto [it, isNew] = opsets.try_emplace(domain, version);
     if (!isNew) {
-      // The same line twice is harmless; two versions are a contradiction.
-      if (it->second != version || owner.empty())
-        blame(diags.report(Diag::DuplicateOpset, shown, it->second, version));
+      // '' and 'ai.onnx' are one domain; some exporters list both. Of one spelling,
+      // two lines are a fault even if they agree.
+      if (spellings.insert(import.domain()).second && it->second == version)
+        continue;
+      blame(diags.report(Diag::DuplicateOpset, shown, it->second, version));
       it->second = badOpset;
       continue;
     }
+    spellings.insert(import.domain());
     if (version < 1) {
       blame(diags.report(Diag::BadOpsetVersion, shown, version)
-                .nearestSupported(shown + " opset " + std::to_string(oldestOpset) + " to " +
+                .nearestSupported(shown + " opset " + std::to_string(options.oldestOpset) + " to " +
                                   std::to_string(newestOpset)));
       it->second = badOpset;
-    } else if (domain.empty() && (version < oldestOpset || version > newestOpset)) {
-      bool old = version < oldestOpset;
+    } else if (domain.empty() && (version < options.oldestOpset || version > newestOpset)) {
+      bool old = version < options.oldestOpset;
       blame(diags.report(old ? Diag::OpsetTooOld : Diag::OpsetTooNew, shown, version,
-                         old ? oldestOpset : newestOpset));
+                         old ? options.oldestOpset : newestOpset));
       it->second = badOpset;
     }
   }
   // Before ir_version 3 there was no opset_import, and opset 1 was meant.
   if (owner.empty() && list.empty() && model.irVersion > 0 && model.irVersion < 3) {
-    diags.report(Diag::OpsetTooOld, "ai.onnx", 1, oldestOpset)
+    diags.report(Diag::OpsetTooOld, "ai.onnx", 1, options.oldestOpset)
         .note("ir_version " + std::to_string(model.irVersion) + " implies opset 1");
     opsets[""] = badOpset;
   }

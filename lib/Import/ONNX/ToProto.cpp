@@ -10,7 +10,7 @@ using namespace kiln::onnx;
 using namespace ONNX_NAMESPACE;
 
 std::string kiln::onnx::protoName(ValueId value) {
-  return value == noValue ? std::string() : "kiln.value." + std::to_string(value);
+  return value == noValue ? std::string() : "kiln_value_" + std::to_string(value);
 }
 
 TypeProto kiln::onnx::toProto(const Type &type) {

@@ -158,8 +158,9 @@ struct Attribute {
 
 /// An index into Model::values.
 using ValueId = uint32_t;
-/// An optional input that is left out, or an output that nobody wants.
-constexpr ValueId noValue = ~0u;
+/// An optional input that is left out, or an output that nobody wants. (The two
+/// numbers above it are the ones that a DenseMap cannot hold.)
+constexpr ValueId noValue = ~0u - 2;
 
 struct Node {
   std::string opType;

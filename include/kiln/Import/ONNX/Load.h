@@ -23,6 +23,8 @@ constexpr int newestOpset = 28, oldestOpset = 7, newestIRVersion = 14;
 struct LoadOptions {
   /// Guards against functions that grow exponentially when they are inlined.
   uint64_t maxNodes = 4'000'000;
+  /// Models of older operator sets are refused.
+  int oldestOpset = onnx::oldestOpset;
   /// Sparse constants are stored densely up to so many bytes.
   uint64_t maxDenseBytes = uint64_t(1) << 30;
 };
