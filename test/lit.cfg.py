@@ -3,6 +3,8 @@
 
 Substitutions   %python   the Python of tools/dev/setup, with numpy, onnx, onnxruntime and Kiln's package
                 %cc       the C compiler of the build
+                %model    writes a small model: %model NAME FILE (test/Inputs/models.py)
+                %exits    %exits CODE COMMAND: passes when the command ends so (test/Inputs/exits.py)
                 %kiln_src the checkout;  %models the folder of fetched and seeded models
 Features        full      unless the quick tier was asked for:  // REQUIRES: full   ends in seconds, not in moments
                 slow      with the slow tier only:              // REQUIRES: slow
@@ -52,6 +54,10 @@ for name, value in (
     ("%models", models),
 ):
     config.substitutions.append((name, shlex.quote(value)))
+for name, script in (("%model", "models.py"), ("%exits", "exits.py")):
+    script = os.path.join(config.test_source_root, "Inputs", script)
+    command = f"{shlex.quote(config.kiln_python)} -B {shlex.quote(script)}"
+    config.substitutions.append((rf"{name}\b", command))
 
 tier = lit_config.params.get("tier", "full")
 features = config.available_features
