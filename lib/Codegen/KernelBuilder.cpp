@@ -83,10 +83,12 @@ void KernelBuilder::vectorLoop(Value lower, Value upper, int64_t lanes,
       body(e, iv);
       gaveUp = e.gaveUp();
     });
-    if (gaveUp)
+    if (gaveUp) {
+      gaveUpLanes = true;
       std::prev(b.getInsertionPoint())->erase();
-    else
+    } else {
       from = middle;
+    }
   }
   loop(from, upper, 1, [&](Value iv) {
     ElementBuilder e = elements();
@@ -119,6 +121,7 @@ SmallVector<Value> KernelBuilder::vectorReduce(
           return next;
         });
     if (gaveUp) {
+      gaveUpLanes = true;
       std::prev(b.getInsertionPoint())->erase();
     } else {
       from = middle;

@@ -114,7 +114,7 @@ FailureOr<Operation *> kiln::tryBuild(OpBuilder &b, Location loc, StringRef opNa
     return emitError(loc) << "no op is called " << opName;
   DictionaryAttr dictionary = b.getDictionaryAttr(attributes);
   ScratchProperties properties(name);
-  if (failed(name.setOpPropertiesFromAttribute(name, properties.get(), dictionary,
+  if (properties.get() && failed(name.setOpPropertiesFromAttribute(name, properties.get(), dictionary,
                                                [&] { return emitError(loc); })))
     return failure();
   SmallVector<Type> types;

@@ -19,6 +19,11 @@
 
 namespace kiln {
 
+/// The MLIR type of a TensorProto.DataType number, null when Kiln has none for
+/// it; and back (0).
+mlir::Type elementTypeOfOnnx(mlir::MLIRContext *context, int64_t number);
+int64_t onnxNumberOf(mlir::Type elementType);
+
 /// One node being imported: its operands as values, its attributes, and a
 /// builder at the right place. Names of attributes are ONNX's.
 class NodeImporter {
