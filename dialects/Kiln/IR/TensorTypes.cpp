@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Kiln/IR/TensorTypes.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -82,6 +83,18 @@ std::optional<int64_t> kiln::normalizeAxis(int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank)
     return std::nullopt;
   return axis < 0 ? axis + rank : axis;
+}
+
+std::optional<double> kiln::splatOf(Value value) {
+  DenseElementsAttr constant;
+  if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat())
+    return std::nullopt;
+  Type type = constant.getElementType();
+  if (isa<FloatType>(type))
+    return constant.getSplatValue<APFloat>().convertToDouble();
+  APInt number = constant.getSplatValue<APInt>();
+  bool isSigned = !type.isUnsignedInteger() && !type.isInteger(1);
+  return number.roundToDouble(isSigned);
 }
 
 namespace {
