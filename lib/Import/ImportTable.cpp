@@ -80,6 +80,15 @@ ImportHandler ImportTable::find(StringRef op, int sinceVersion) const {
   return version == it->second.begin() ? nullptr : std::prev(version)->second;
 }
 
+Value NodeImporter::create(StringRef opName, ValueRange operands,
+                           ArrayRef<NamedAttribute> attributes) {
+  for (Value operand : operands)
+    if (!operand)
+      return nullptr;
+  auto op = tryBuild(b, loc, opName, operands, attributes);
+  return succeeded(op) ? Value((*op)->getResult(0)) : nullptr;
+}
+
 Value NodeImporter::scalar(Type elementType, double value) {
   TensorData data(RankedTensorType::get({}, elementType));
   data.setFloat(0, value);

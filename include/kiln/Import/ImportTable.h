@@ -96,12 +96,12 @@ public:
   template <typename OpTy>
   mlir::Value create(mlir::ValueRange operands,
                      llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
-    for (mlir::Value operand : operands)
-      if (!operand)
-        return nullptr;
-    auto op = tryBuild(b, loc, OpTy::getOperationName(), operands, attributes);
-    return mlir::succeeded(op) ? mlir::Value((*op)->getResult(0)) : nullptr;
+    return create(OpTy::getOperationName(), operands, attributes);
   }
+  /// The same by the op's name, for ops of families that need not be known
+  /// here.
+  mlir::Value create(llvm::StringRef opName, mlir::ValueRange operands,
+                     llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
   mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute value) {
     return b.getNamedAttr(name, value);
   }
