@@ -27,6 +27,27 @@ Value KernelBuilder::scratchBuffer(const Expr &byteOffset, const Expr &count, Ty
   return memref::ViewOp::create(b, loc, type, scratch, size(byteOffset), ValueRange{size(count)});
 }
 
+const Buffer *KernelBuilder::resultBufferOf(Value value) {
+  for (auto [i, result] : llvm::enumerate(results()))
+    if (result == value)
+      return &outputs[i];
+  return nullptr;
+}
+
+int64_t KernelBuilder::commonLanes() {
+  int64_t lanes = target.lanes(Float32Type::get(b.getContext()));
+  auto consider = [&](Value value) {
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      lanes = std::min(lanes, target.lanes(type.getElementType()));
+  };
+  for (Value argument : body->getArguments())
+    consider(argument);
+  for (Operation &op : *body)
+    for (Value result : op.getResults())
+      consider(result);
+  return lanes;
+}
+
 ElementBuilder KernelBuilder::elements(int64_t lanes) {
   ElementBuilder e(b, loc, table, lanes);
   for (auto &entry : symbols)

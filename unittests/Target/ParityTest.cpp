@@ -163,6 +163,15 @@ TEST(Parity, Reshape) {
     })mlir");
 }
 
+/// The inner dim keeps neighbours together on one side of the reshape only.
+TEST(Parity, ReshapeSplitsInnerDim) {
+  expectParity(R"mlir(
+    func.func @f(%a: tensor<2x?x24xf32, #kiln.dims<"s0">>) -> tensor<2x?x3x8xf32, #kiln.dims<"s0">> {
+      %0 = kiln.reshape %a {shape = #kiln.exprs<"2", "s0", "3", "8">} : (tensor<2x?x24xf32, #kiln.dims<"s0">>) -> tensor<2x?x3x8xf32, #kiln.dims<"s0">>
+      return %0 : tensor<2x?x3x8xf32, #kiln.dims<"s0">>
+    })mlir");
+}
+
 TEST(Parity, ShapeElements) {
   expectParity(R"mlir(
     func.func @f(%a: tensor<?x?x5xf32, #kiln.dims<"s0", "s1">>) -> tensor<3xi64> {

@@ -123,6 +123,8 @@ private:
 FailureOr<Operation *> kiln::tryBuild(OpBuilder &b, Location loc, StringRef opName,
                                       ValueRange operands, ArrayRef<NamedAttribute> attributes) {
   OperationName name(opName, b.getContext());
+  if (!name.isRegistered())
+    return emitError(loc) << "no op is called " << opName;
   DictionaryAttr dictionary = b.getDictionaryAttr(attributes);
   ScratchProperties properties(name);
   if (properties.get() && failed(name.setOpPropertiesFromAttribute(name, properties.get(), dictionary,
