@@ -124,7 +124,7 @@ public:
     compiledKernels = std::move(*compiled);
 
     layout = layoutProgram(program);
-    segments = collectWeights(layout);
+    segments = collectWeights(layout, kernels);
     auto checksums = checksumWeights(segments);
     if (!checksums)
       return fail(Diag::Internal, llvm::toString(checksums.takeError()));
