@@ -123,9 +123,11 @@ private:
 FailureOr<Operation *> kiln::tryBuild(OpBuilder &b, Location loc, StringRef opName,
                                       ValueRange operands, ArrayRef<NamedAttribute> attributes) {
   OperationName name(opName, b.getContext());
+  if (!name.isRegistered())
+    return emitError(loc) << "no op is called " << opName;
   DictionaryAttr dictionary = b.getDictionaryAttr(attributes);
   ScratchProperties properties(name);
-  if (failed(name.setOpPropertiesFromAttribute(name, properties.get(), dictionary,
+  if (properties.get() && failed(name.setOpPropertiesFromAttribute(name, properties.get(), dictionary,
                                                [&] { return emitError(loc); })))
     return failure();
   SmallVector<Type> types;

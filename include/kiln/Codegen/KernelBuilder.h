@@ -36,6 +36,8 @@ public:
   /// Memory of input (block argument) i and of result i.
   const Buffer &inputBuffer(unsigned i) const { return inputs[i]; }
   const Buffer &resultBuffer(unsigned i) const { return outputs[i]; }
+  /// Memory of a value that the fusion yields; null when it does not.
+  const Buffer *resultBufferOf(mlir::Value value);
 
   /// This call's share of the units, as index values.
   mlir::Value begin, end;
@@ -58,6 +60,8 @@ public:
 
   //===-- Building --------------------------------------------------------===//
 
+  /// Lanes such that no value of the region needs more than one register.
+  int64_t commonLanes();
   /// A builder of elements that knows all buffers and symbols.
   ElementBuilder elements(int64_t lanes = 1);
   mlir::Value index(int64_t value);

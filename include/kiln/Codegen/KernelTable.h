@@ -50,6 +50,9 @@ struct OpKernels {
   /// Set by anchors that read packed constants; both or none.
   LayoutFn layoutOf = nullptr;
   PackFn pack = nullptr;
+  /// An anchor's element, for when its kernel declines. Slow: never a reason to
+  /// fuse.
+  ElementFn fallback = nullptr;
 };
 
 class KernelTable {
@@ -83,6 +86,9 @@ public:
     OpKernels &kernels = entries[OpTy::getOperationName()];
     kernels.layoutOf = layoutOf;
     kernels.pack = pack;
+  }
+  template <typename OpTy> void setFallback(ElementFn element) {
+    entries[OpTy::getOperationName()].fallback = element;
   }
   const OpKernels *find(mlir::Operation *op) const {
     auto it = entries.find(op->getName().getStringRef());
