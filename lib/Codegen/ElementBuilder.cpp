@@ -29,7 +29,9 @@ Value ElementBuilder::element(Value tensor, ArrayRef<Value> index) {
     return value;
   };
   if (llvm::any_of(index, [](Value i) { return isa<VectorType>(i.getType()); }))
-    return remember(elementOfEachLane(tensor, index));
+    return remember(eachLane(index, [&](ElementBuilder &e, ArrayRef<Value> at) {
+      return e.element(tensor, at);
+    }));
   if (auto source = sources.find(tensor); source != sources.end())
     return remember(source->second(*this, index));
   if (auto buffer = buffers.find(tensor); buffer != buffers.end())
@@ -47,8 +49,9 @@ Value ElementBuilder::element(Value tensor, ArrayRef<Value> index) {
   return remember(element(*this, op, cast<OpResult>(tensor).getResultNumber(), index));
 }
 
-Value ElementBuilder::elementOfEachLane(Value tensor, ArrayRef<Value> index) {
-  ElementBuilder scalar = withLanes(1);
+Value ElementBuilder::eachLane(ArrayRef<Value> index,
+                               function_ref<Value(ElementBuilder &, ArrayRef<Value>)> scalar) {
+  ElementBuilder one = withLanes(1);
   SmallVector<Value> parts;
   for (int64_t lane = 0; lane < lanes; ++lane) {
     Index at(index);
@@ -58,9 +61,9 @@ Value ElementBuilder::elementOfEachLane(Value tensor, ArrayRef<Value> index) {
       else if (isConsecutive(i))
         i = arith::AddIOp::create(b, loc, i, this->index(lane));
     }
-    parts.push_back(scalar.element(tensor, at));
+    parts.push_back(scalar(one, at));
   }
-  failed |= scalar.failed;
+  failed |= one.failed;
   return vector::FromElementsOp::create(b, loc, VectorType::get({lanes}, parts[0].getType()),
                                         parts);
 }
@@ -522,7 +525,8 @@ Value ElementBuilder::branch(Value condition, function_ref<Value()> then,
   Block *blocks[2];
   {
     OpBuilder::InsertionGuard guard(b);
-    for (auto [i, body] : llvm::enumerate(ArrayRef({then, otherwise}))) {
+    function_ref<Value()> bodies[] = {then, otherwise};
+    for (auto [i, body] : llvm::enumerate(bodies)) {
       blocks[i] = &state.addRegion()->emplaceBlock();
       b.setInsertionPointToEnd(blocks[i]);
       memo = saved;

@@ -240,6 +240,25 @@ struct LowerTruncF : OpRewritePattern<arith::TruncFOp> {
     return success();
   }
 };
+
+/// bf16 to f32 by integers. As an extension LLVM would exchange it with
+/// rounding functions after it, and compute those in bf16, by library calls.
+struct LowerExtF : OpRewritePattern<arith::ExtFOp> {
+  using OpRewritePattern::OpRewritePattern;
+  LogicalResult matchAndRewrite(arith::ExtFOp op, PatternRewriter &b) const override {
+    auto vector = dyn_cast<VectorType>(op.getType());
+    if (!getElementTypeOrSelf(op.getIn().getType()).isBF16() || (vector && vector.isScalable()))
+      return failure();
+    Num x(b, op.getLoc(), op.getIn());
+    Num bits = x.bits();
+    Num wide = bits.make<arith::ExtUIOp>(bits.typeOf(b.getI32Type()), bits.value);
+    Num single = wide.shl(16).asFloat();
+    b.replaceOp(op, getElementTypeOrSelf(op.getType()).isF32()
+                        ? single.value
+                        : single.make<arith::ExtFOp>(op.getType(), single.value).value);
+    return success();
+  }
+};
 } // namespace
 
 //===----------------------------------------------------------------------===//
@@ -261,7 +280,7 @@ void kiln::populateKilnMathPatterns(RewritePatternSet &patterns, const VectorTar
   patterns.add<ExpandCircular<math::CosOp>>(context, math, formulaCos, "cos");
   patterns.add<ExpandCircular<math::SinOp>>(context, math, formulaSin, "sin");
   patterns.add<ExpandPow>(context, math);
-  patterns.add<ExpandRsqrt, LowerTruncF>(context);
+  patterns.add<ExpandRsqrt, LowerExtF, LowerTruncF>(context);
   if (!target.fma)
     patterns.add<SplitFma>(context);
 

@@ -142,3 +142,34 @@ Value NodeImporter::broadcastTo(Value value, ArrayRef<Expr> shape) {
 Value NodeImporter::transpose(Value value, ArrayRef<int64_t> permutation) {
   return create<TransposeOp>({value}, {attr("permutation", permutation)});
 }
+
+LogicalResult kiln::placeOnAxes(NodeImporter &n, ArrayRef<Expr> axes, ArrayRef<AxisList> lists) {
+  size_t rank = lists.front().all.size();
+  SmallVector<bool> seen(rank, false);
+  for (const AxisList &list : lists)
+    if (list.given.size() != axes.size())
+      return n.invalid(Twine(list.given.size()) + " numbers are given for " + Twine(axes.size()) +
+                       " axes");
+  for (auto [i, axis] : llvm::enumerate(axes)) {
+    if (auto known = axis.constant()) {
+      auto at = normalizeAxis(*known, static_cast<int64_t>(rank));
+      if (!at || seen[*at])
+        return n.invalid("axis " + Twine(*known) + " is out of range or given twice for rank " +
+                         Twine(rank));
+      seen[*at] = true;
+      for (const AxisList &list : lists)
+        list.all[*at] = list.given[i];
+      continue;
+    }
+    // Every axis is asked whether it is the one: 1 - |axis - a| is 1 or less.
+    Expr isNegative = Expr::min(1, Expr::max(0, Expr(0) - axis));
+    for (size_t a = 0; a < rank; ++a) {
+      Expr distance =
+          axis + Expr(static_cast<int64_t>(rank)) * isNegative - Expr(static_cast<int64_t>(a));
+      Expr isHere = Expr::max(0, Expr(1) - Expr::max(distance, Expr(0) - distance));
+      for (const AxisList &list : lists)
+        list.all[a] = list.all[a] + (list.given[i] - list.all[a]) * isHere;
+    }
+  }
+  return success();
+}

@@ -200,7 +200,7 @@ bool Compilation::generate() {
   {
     PhaseTimer::Scope scope(timer, "weights");
     layout = layoutProgram(program());
-    segments = collectWeights(layout);
+    segments = collectWeights(layout, tables.kernels);
     auto checksums = checksumWeights(segments);
     if (!checksums)
       return fail(Diag::Internal, llvm::toString(checksums.takeError()));

@@ -11,16 +11,30 @@
 using namespace mlir;
 using namespace kiln;
 
-std::vector<WeightSegment> kiln::collectWeights(ProgramLayout &layout) {
+/// The segment's bytes: the constant's own, or packed by the op that reads it.
+static void setBytes(WeightSegment &segment, const TensorData &data, StringRef layout,
+                     const KernelTable &kernels) {
+  if (layout.empty()) {
+    segment.size = static_cast<uint64_t>(data.byteSize());
+    auto keep = std::make_shared<TensorData>(data);
+    segment.data = ArrayRef(reinterpret_cast<const uint8_t *>(keep->bytes()), segment.size);
+    segment.owner = keep;
+    return;
+  }
+  auto [op, name] = layout.split(':');
+  auto packed = std::make_shared<SmallVector<char, 0>>(
+      kernels.find(op)->pack(name, data.type(), data.bytes()));
+  segment.size = packed->size();
+  segment.data = ArrayRef(reinterpret_cast<const uint8_t *>(packed->data()), packed->size());
+  segment.owner = packed;
+}
+
+std::vector<WeightSegment> kiln::collectWeights(ProgramLayout &layout, const KernelTable &kernels) {
   std::vector<WeightSegment> segments;
   for (auto [i, weight] : llvm::enumerate(layout.weights)) {
-    auto data = std::make_shared<TensorData>(*tensorDataOf(weight.value));
     WeightSegment segment;
     segment.name = "w" + std::to_string(i);
-    segment.size = static_cast<uint64_t>(data->byteSize());
-    segment.data = ArrayRef(reinterpret_cast<const uint8_t *>(data->bytes()), segment.size);
-    // The segment is copied about: whoever has the function has the bytes.
-    segment.owner = data;
+    setBytes(segment, *tensorDataOf(weight.value), weight.layout.getValue(), kernels);
     segments.push_back(std::move(segment));
   }
   layout.weightsSize = layoutWeights(segments);

@@ -7,6 +7,7 @@
 #ifndef KILN_LIB_PIPELINE_WEIGHTS_H
 #define KILN_LIB_PIPELINE_WEIGHTS_H
 
+#include "kiln/Codegen/KernelTable.h"
 #include "kiln/Target/Link/Artefact.h"
 #include "kiln/Target/Link/ModelHeader.h"
 #include "kiln/Target/Program/Program.h"
@@ -15,7 +16,7 @@ namespace kiln {
 
 /// Packs every weight of the layout and decides where it lies; sets
 /// weightsSize. Segments are in the layout's order and own what they point to.
-std::vector<WeightSegment> collectWeights(ProgramLayout &layout);
+std::vector<WeightSegment> collectWeights(ProgramLayout &layout, const KernelTable &kernels);
 
 ModelHeaderTensor headerTensor(llvm::StringRef name, mlir::Type type);
 

@@ -117,6 +117,11 @@ private:
         });
   }
 
+  /// A packed layout's full name says who packs it.
+  static std::string packedLayout(Operation *anchor, StringRef layout) {
+    return (anchor->getName().getStringRef() + ":" + layout).str();
+  }
+
   Value constantBuffer(ElementsAttr value, StringRef layout) {
     Value &buffer = constants[{value, b.getStringAttr(layout)}];
     if (!buffer) {
@@ -136,11 +141,13 @@ private:
   LogicalResult launch(FusionOp fusion) {
     Operation *anchor = anchorOf(fusion);
     SmallVector<Value> ins, outs;
-    SmallVector<StringRef> layouts;
+    SmallVector<std::string> layouts;
     for (auto [input, argument] : llvm::zip(fusion.getInputs(), fusion.getBody().getArguments())) {
-      StringRef layout = layoutFor(anchor, argument, constantOf(input) != nullptr);
-      layouts.push_back(layout);
-      ins.push_back(layout.empty() ? bufferOf(input) : constantBuffer(constantOf(input), layout));
+      ElementsAttr constant = constantOf(input);
+      layouts.push_back(layoutFor(anchor, argument, constant != nullptr));
+      ins.push_back(layouts.back().empty()
+                        ? bufferOf(input)
+                        : constantBuffer(constant, packedLayout(anchor, layouts.back())));
     }
     SmallVector<Expr> symbols;
     StringRef kernel = kernelFor(fusion, layouts, symbols);
@@ -165,19 +172,23 @@ private:
     return nullptr;
   }
 
-  StringRef layoutFor(Operation *anchor, BlockArgument argument, bool isConstant) {
-    (void)anchor, (void)argument, (void)isConstant, (void)target;
-    return "";
+  /// How the anchor wants a constant operand to lie; "" for row-major.
+  std::string layoutFor(Operation *anchor, BlockArgument argument, bool isConstant) {
+    const OpKernels *kernels = anchor ? table.find(anchor) : nullptr;
+    if (!isConstant || !kernels || !kernels->layoutOf || !argument.hasOneUse() ||
+        argument.use_begin()->getOwner() != anchor)
+      return "";
+    return kernels->layoutOf(anchor, argument.use_begin()->getOperandNumber(), target);
   }
 
   /// The kernel that computes `fusion`, made when no equal one exists; `symbols`
   /// gets what its symbols stand for here.
-  StringRef kernelFor(FusionOp fusion, ArrayRef<StringRef> layouts, SmallVector<Expr> &symbols) {
+  StringRef kernelFor(FusionOp fusion, ArrayRef<std::string> layouts, SmallVector<Expr> &symbols) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(program);
     SmallVector<Attribute> symbolNames;
     auto kernel = plan::KernelOp::create(b, b.getUnknownLoc(), "kernel", fusion.getKernel(), b.getArrayAttr({}),
-                                         b.getStrArrayAttr(layouts), fusion.getScheduleAttr());
+                                         b.getStrArrayAttr(SmallVector<StringRef>(layouts.begin(), layouts.end())), fusion.getScheduleAttr());
     IRMapping map;
     fusion.getBody().cloneInto(&kernel.getBody(), map);
     Block &body = kernel.getBody().front();
@@ -230,7 +241,7 @@ private:
       fb.setInsertionPointToEnd(&body);
       YieldOp::create(fb, value.getLoc(), argument);
       SmallVector<Expr> symbols;
-      StringRef kernel = kernelFor(fusion, {""}, symbols);
+      StringRef kernel = kernelFor(fusion, std::string(), symbols);
       Value out = plan::OutputOp::create(b, value.getLoc(), value.getType(), b.getI64IntegerAttr(index));
       plan::LaunchOp::create(b, value.getLoc(), kernel, source, out, exprsAttr(b.getContext(), symbols), "");
     }

@@ -68,6 +68,9 @@ def Plan_OutputOp : Plan_Op<"output"> {
 
 def Plan_ConstantOp : Plan_Op<"constant"> {
   let summary = "Elements in the weights section, packed as `layout` says.";
+  let description = [{
+    `layout` is "" for row-major, else "<op>:<layout>": the op's kernels pack it.
+  }];
   let arguments = (ins ElementsAttr:$value, DefaultValuedStrAttr<StrAttr, "">:$layout);
   let results = (outs Kiln_Tensor:$buffer);
   let assemblyFormat = "$value attr-dict `:` type($buffer)";

@@ -74,6 +74,12 @@ public:
   /// The same buffers and symbols with another number of lanes, for an op that
   /// takes lanes apart. Values that depend on `sources` are out of its reach.
   ElementBuilder withLanes(int64_t other) const;
+  /// Calls `scalar` once a lane, with that lane's index and a builder of one
+  /// lane, and puts the elements together.
+  mlir::Value
+  eachLane(llvm::ArrayRef<mlir::Value> index,
+           llvm::function_ref<mlir::Value(ElementBuilder &e, llvm::ArrayRef<mlir::Value> at)>
+               scalar);
   /// A loop over [lower, upper) with carried elements (at least one); what
   /// `body` returns must have the types of `init`.
   llvm::SmallVector<mlir::Value>
@@ -156,7 +162,6 @@ private:
   bool failed = false;
 
   mlir::Value splatConstant(mlir::ElementsAttr constant);
-  mlir::Value elementOfEachLane(mlir::Value tensor, llvm::ArrayRef<mlir::Value> index);
   /// Makes both scattered when one is.
   std::pair<mlir::Value, mlir::Value> unifyIndices(mlir::Value a, mlir::Value b);
 };

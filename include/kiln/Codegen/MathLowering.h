@@ -22,7 +22,7 @@ namespace kiln {
 
 /// Lowers all functions of the math dialect but those that are instructions
 /// (sqrt, floor, ceil, roundeven, abs, copysign and, where the target has it,
-/// fma), and arith.truncf to bf16 and from f64 to halves. What they make needs
+/// fma), and conversions of bf16 and from f64 to halves. What they make needs
 /// no second visit: a walk is enough.
 void populateKilnMathPatterns(mlir::RewritePatternSet &patterns, const VectorTarget &target);
 

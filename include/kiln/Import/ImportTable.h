@@ -142,6 +142,17 @@ public:
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
 };
 
+/// A list with one number for each axis, to be overwritten for some of them.
+struct AxisList {
+  Shape &all;
+  llvm::ArrayRef<Expr> given;
+};
+/// Writes what is given for `axes` (negative ones count from the end; the run
+/// may decide them) over the lists. Fails (reported) when a known axis is out
+/// of range or there twice, or when a list does not fit.
+mlir::LogicalResult placeOnAxes(NodeImporter &n, llvm::ArrayRef<Expr> axes,
+                                llvm::ArrayRef<AxisList> lists);
+
 /// Fills one value an output (null for an output that nothing reads). Null
 /// results that are used, or failure, mean that the reason has been reported.
 using ImportHandler = mlir::FailureOr<llvm::SmallVector<mlir::Value>> (*)(NodeImporter &);

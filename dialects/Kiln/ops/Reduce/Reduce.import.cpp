@@ -6,26 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Kiln/ops/Reduce/Reduce.h"
-#include "kiln/Import/ImportTable.h"
-#include "llvm/ADT/APFloat.h"
+#include "kiln/Import/Compose.h"
 
 using namespace mlir;
 using namespace kiln;
 
 namespace {
-/// A Reduce node: its operand, widened where the node computes more than a
-/// plain reduction, and the axes to fold.
+/// What a Reduce node folds.
 struct Reduction {
-  NodeImporter &n;
-  Value x;
   SmallVector<int64_t> axes;
   bool keepdims;
-
-  template <typename OpTy> Value fold(Value value, bool keep) {
-    return n.create<OpTy>({value},
-                          {n.attr("axes", ArrayRef<int64_t>(axes)), n.boolNamed("keepdims", keep)});
-  }
-  template <typename OpTy> Value fold(Value value) { return fold<OpTy>(value, keepdims); }
 };
 } // namespace
 
@@ -33,8 +23,8 @@ struct Reduction {
 /// ReduceSum). None, or an empty list, means all, or with
 /// noop_with_empty_axes none.
 static FailureOr<Reduction> readReduction(NodeImporter &n) {
-  Reduction r{n, n.input(0), {}, n.intAttr("keepdims", 1) != 0};
-  int64_t rank = rankOf(r.x);
+  Reduction r{{}, n.intAttr("keepdims", 1) != 0};
+  int64_t rank = rankOf(n.input(0));
   bool fromInput = n.sinceVersion() >= (n.opType() == "ReduceSum" ? 13 : 18);
   std::optional<SmallVector<int64_t>> given;
   if (!fromInput) {
@@ -65,77 +55,77 @@ template <typename OpTy> static FailureOr<SmallVector<Value>> importReduce(NodeI
   auto r = readReduction(n);
   if (failed(r))
     return failure();
-  return SmallVector<Value>{r->fold<OpTy>(r->x)};
+  return SmallVector<Value>{Formula(n, n.input(0)).fold<OpTy>(r->axes, r->keepdims).value};
 }
 
-/// The type in which a reduction that is made of several ops computes, so that
-/// what lies between does not round or overflow.
-static Type wideType(NodeImporter &n, Type type, bool needsFloat) {
-  if (isa<FloatType>(type))
-    return type.getIntOrFloatBitWidth() < 32 ? n.b.getF32Type() : type;
-  return needsFloat ? n.b.getF64Type() : type;
-}
-
-/// Reductions that are more than one op: `compose` gets the widened operand.
-template <Value (*compose)(Reduction &), bool needsFloat>
+/// Reductions that are more than one op: `compose` gets the operand in a type
+/// in which what lies between does not round or overflow.
+template <Formula (*compose)(const Formula &, const Reduction &), bool needsFloat>
 static FailureOr<SmallVector<Value>> importComposed(NodeImporter &n) {
   auto r = readReduction(n);
   if (failed(r))
     return failure();
-  Type type = elementTypeOf(r->x);
-  r->x = n.cast(r->x, wideType(n, type, needsFloat));
-  if (!r->x)
+  Type type = elementTypeOf(n.input(0));
+  Formula x = Formula(n, n.input(0)).widen();
+  if (needsFloat && !isa<FloatType>(type))
+    x = x.cast(n.b.getF64Type());
+  if (!x.value)
     return failure();
-  return SmallVector<Value>{n.cast(compose(*r), type)};
+  return SmallVector<Value>{compose(x, *r).cast(type).value};
 }
 
-static Value l1(Reduction &r) { return r.fold<ReduceSumOp>(r.n.create("kiln.abs", {r.x})); }
-
-static Value sumSquare(Reduction &r) {
-  return r.fold<ReduceSumOp>(r.n.create("kiln.mul", {r.x, r.x}));
+static Formula l1(const Formula &x, const Reduction &r) {
+  return x.abs().fold<ReduceSumOp>(r.axes, r.keepdims);
 }
 
-static Value l2(Reduction &r) { return r.n.create("kiln.sqrt", {sumSquare(r)}); }
+static Formula sumSquare(const Formula &x, const Reduction &r) {
+  return (x * x).fold<ReduceSumOp>(r.axes, r.keepdims);
+}
 
-static Value logSum(Reduction &r) { return r.n.create("kiln.log", {r.fold<ReduceSumOp>(r.x)}); }
+static Formula l2(const Formula &x, const Reduction &r) { return sumSquare(x, r).sqrt(); }
+
+static Formula logSum(const Formula &x, const Reduction &r) {
+  return x.fold<ReduceSumOp>(r.axes, r.keepdims).log();
+}
 
 /// Shifted by the largest element, which is kept finite: infinities then come
 /// out right without any test.
-static Value logSumExp(Reduction &r) {
-  NodeImporter &n = r.n;
-  Type type = elementTypeOf(r.x);
-  double largest = APFloat::getLargest(cast<FloatType>(type).getFloatSemantics()).convertToDouble();
-  Value most =
-      n.create("kiln.min", {r.fold<ReduceMaxOp>(r.x, /*keep=*/true), n.scalar(type, largest)});
-  Value shift = n.create("kiln.max", {most, n.scalar(type, -largest)});
-  Value sum = r.fold<ReduceSumOp>(n.create("kiln.exp", {n.create("kiln.sub", {r.x, shift})}));
-  if (!sum)
-    return nullptr;
-  return n.create("kiln.add", {n.create("kiln.log", {sum}), n.reshape(shift, shapeOf(sum))});
+static Formula logSumExp(const Formula &x, const Reduction &r) {
+  auto type = cast<FloatType>(elementTypeOf(x.value));
+  double largest = APFloat::getLargest(type.getFloatSemantics()).convertToDouble();
+  Formula shift = x.fold<ReduceMaxOp>(r.axes, /*keepdims=*/true).atMost(largest).atLeast(-largest);
+  Formula sum = (x - shift).exp().fold<ReduceSumOp>(r.axes, r.keepdims);
+  return sum.value ? sum.log() + shift.reshape(shapeOf(sum.value)) : sum;
 }
 
-template <typename OpTy> static FailureOr<SmallVector<Value>> importGlobal(NodeImporter &n) {
+/// The spatial axes, all that come after batch and channel.
+static FailureOr<Reduction> globalReduction(NodeImporter &n) {
   int64_t rank = rankOf(n.input(0));
   if (rank < 3)
     return n.invalid("input has rank " + Twine(rank) + ", expected at least one spatial axis");
-  Reduction r{n, n.input(0), llvm::to_vector(llvm::seq<int64_t>(2, rank)), true};
-  return SmallVector<Value>{r.fold<OpTy>(r.x)};
+  return Reduction{llvm::to_vector(llvm::seq<int64_t>(2, rank)), true};
+}
+
+template <typename OpTy> static FailureOr<SmallVector<Value>> importGlobal(NodeImporter &n) {
+  auto r = globalReduction(n);
+  if (failed(r))
+    return failure();
+  return SmallVector<Value>{Formula(n, n.input(0)).fold<OpTy>(r->axes, r->keepdims).value};
 }
 
 static FailureOr<SmallVector<Value>> importGlobalLpPool(NodeImporter &n) {
-  int64_t rank = rankOf(n.input(0)), p = n.intAttr("p", 2);
-  if (rank < 3 || p < 1)
-    return n.invalid("input of rank " + Twine(rank) + " and p " + Twine(p) +
-                     ", expected a spatial axis and a positive p");
-  Type type = elementTypeOf(n.input(0)), wide = wideType(n, type, true);
-  Reduction r{n, n.cast(n.input(0), wide), llvm::to_vector(llvm::seq<int64_t>(2, rank)), true};
-  if (p <= 2)
-    return SmallVector<Value>{n.cast(p == 1 ? l1(r) : l2(r), type)};
-  Value powers =
-      n.create("kiln.pow", {n.create("kiln.abs", {r.x}), n.scalar(wide, static_cast<double>(p))});
-  Value root = n.create("kiln.pow",
-                        {r.fold<ReduceSumOp>(powers), n.scalar(wide, 1 / static_cast<double>(p))});
-  return SmallVector<Value>{n.cast(root, type)};
+  auto r = globalReduction(n);
+  if (failed(r))
+    return failure();
+  int64_t p = n.intAttr("p", 2);
+  if (p < 1)
+    return n.invalid("p is " + Twine(p) + ", expected at least 1");
+  Formula x = Formula(n, n.input(0)).widen();
+  auto power = static_cast<double>(p);
+  Formula y = p == 1   ? l1(x, *r)
+              : p == 2 ? l2(x, *r)
+                       : x.abs().pow(power).fold<ReduceSumOp>(r->axes, true).pow(1 / power);
+  return SmallVector<Value>{y.cast(elementTypeOf(n.input(0))).value};
 }
 
 namespace kiln {

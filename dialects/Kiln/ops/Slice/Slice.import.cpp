@@ -80,22 +80,8 @@ static FailureOr<Shape> listOf(NodeImporter &n, unsigned input, StringRef attrib
   return n.exprs(input);
 }
 
-/// Puts numbers given for axes that only the run knows into lists with one for
-/// each axis.
-static void scatterAxes(ArrayRef<Expr> axes, ArrayRef<std::pair<Shape *, Shape>> lists) {
-  auto rank = static_cast<int64_t>(lists.front().first->size());
-  for (auto &[list, given] : lists)
-    for (auto [axis, number] : llvm::zip_equal(axes, given))
-      for (int64_t i = 0; i < rank; ++i) {
-        Expr distance = axis + Expr(rank) * isNegative(axis) - Expr(i);
-        Expr isHere = Expr::max(0, Expr(1) - Expr::max(distance, Expr(0) - distance));
-        (*list)[i] = (*list)[i] + (number - (*list)[i]) * isHere;
-      }
-}
-
 static FailureOr<SmallVector<Value>> importSlice(NodeImporter &n) {
   Shape dims = shapeOf(n.input(0));
-  int64_t rank = static_cast<int64_t>(dims.size());
   auto starts = listOf(n, 1, "starts", {}), ends = listOf(n, 2, "ends", {});
   if (failed(starts) || failed(ends))
     return failure();
@@ -104,27 +90,9 @@ static FailureOr<SmallVector<Value>> importSlice(NodeImporter &n) {
   auto steps = listOf(n, 4, "steps", SmallVector<int64_t>(starts->size(), 1));
   if (failed(axes) || failed(steps))
     return failure();
-  if (ends->size() != starts->size() || axes->size() != starts->size() ||
-      steps->size() != starts->size())
-    return n.invalid("starts, ends, axes and steps differ in length: " + Twine(starts->size()) +
-                     ", " + Twine(ends->size()) + ", " + Twine(axes->size()) + " and " +
-                     Twine(steps->size()));
   Shape from(dims.size(), 0), to = dims, by(dims.size(), 1);
-  if (llvm::all_of(*axes, [](const Expr &axis) { return axis.constant().has_value(); })) {
-    SmallVector<bool> seen(dims.size(), false);
-    for (auto [start, end, axis, step] : llvm::zip_equal(*starts, *ends, *axes, *steps)) {
-      auto at = normalizeAxis(*axis.constant(), rank);
-      if (!at || seen[*at])
-        return n.invalid("axis " + axis.str() + " is out of range or given twice for rank " +
-                         Twine(rank));
-      seen[*at] = true;
-      from[*at] = start;
-      to[*at] = end;
-      by[*at] = step;
-    }
-  } else {
-    scatterAxes(*axes, {{&from, *starts}, {&to, *ends}, {&by, *steps}});
-  }
+  if (failed(placeOnAxes(n, *axes, {{from, *starts}, {to, *ends}, {by, *steps}})))
+    return failure();
   Shape begins, sizes, strides;
   for (auto [dim, start, end, step] : llvm::zip_equal(dims, from, to, by)) {
     if (step.isConstant(0))
