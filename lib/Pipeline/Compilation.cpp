@@ -71,29 +71,36 @@ static bool link(const CompileOptions &options, function_ref<bool()> work) {
   return work();
 }
 
+/// The artefact, or the object in its place.
+static bool writeBoth(Compilation &c, Stage soOrObj, StringRef output, StringRef header,
+                      const CompileOptions &options) {
+  if (!c.announceOutput(output) || (!header.empty() && !c.announceOutput(header)))
+    return false;
+  return c.run(Phase::Generate, Phase::Link) &&
+         link(options, [&] { return c.writeLinked(soOrObj, output, header); });
+}
+
 bool Compiler::compile(StringRef model, StringRef output, StringRef header,
                        const CompileOptions &options, kiln::DiagnosticEngine &diags) {
   return state->with(model, options, diags, [&](Compilation &c) {
-    if (!c.announceOutput(output) || (!header.empty() && !c.announceOutput(header)))
-      return false;
-    return c.run(Phase::Generate, Phase::Link) &&
-           link(options, [&] { return c.writeShared(output, header); });
+    return writeBoth(c, Stage::So, output, header, options);
+  });
+}
+
+bool Compiler::compileObject(StringRef model, StringRef output, StringRef header,
+                             const CompileOptions &options, kiln::DiagnosticEngine &diags) {
+  return state->with(model, options, diags, [&](Compilation &c) {
+    return writeBoth(c, Stage::Obj, output, header, options);
   });
 }
 
 bool Compiler::emit(StringRef model, Stage stage, StringRef output, const CompileOptions &options,
                     kiln::DiagnosticEngine &diags) {
-  if (stage == Stage::So)
-    return compile(model, output, "", options, diags);
   return state->with(model, options, diags, [&](Compilation &c) {
     Phase goal = phaseOf(stage);
     if (stage == Stage::LLVM || stage == Stage::Asm)
       c.keepText();
-    if (!c.announceOutput(output))
-      return false;
-    if (stage == Stage::Obj)
-      return c.run(Phase::Generate, goal) && link(options, [&] { return c.writeObject(output); });
-    return c.run(goal, goal) && c.writeText(stage, output);
+    return c.announceOutput(output) && c.run(goal, goal) && c.writeText(stage, output);
   });
 }
 

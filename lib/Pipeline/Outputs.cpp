@@ -96,7 +96,8 @@ bool Compilation::writeTemps(Phase phase) {
       return false;
   }
   std::string object = options.tempsStem + ".o";
-  return phase != Phase::Generate || (announceOutput(object) && writeObject(object));
+  return phase != Phase::Generate ||
+         (announceOutput(object) && writeLinked(Stage::Obj, object, ""));
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,18 +123,11 @@ LinkInputs Compilation::linkInputs(StringRef output) {
   return inputs;
 }
 
-bool Compilation::writeObject(StringRef output) {
-  auto linked = linkRelocatable(linkInputs(output));
-  if (!linked)
-    return fail(Diag::Internal, llvm::toString(linked.takeError()));
-  llvm::Error error = writeArtefact(output, *linked, segments, /*mode=*/0666);
-  return error ? failToWrite(output, std::move(error)) : true;
-}
-
-bool Compilation::writeShared(StringRef output, StringRef header) {
+bool Compilation::writeLinked(Stage soOrObj, StringRef output, StringRef header) {
+  bool shared = soOrObj == Stage::So;
   llvm::Expected<std::string> linked = [&] {
     PhaseTimer::Scope scope(timer, "lld");
-    return linkShared(linkInputs(output));
+    return shared ? linkShared(linkInputs(output)) : linkRelocatable(linkInputs(output));
   }();
   if (!linked)
     return fail(Diag::Internal, llvm::toString(linked.takeError()));
@@ -149,7 +143,7 @@ bool Compilation::writeShared(StringRef output, StringRef header) {
     if (llvm::Error error = headerFile->write(0, StringRef(text)))
       return failToWrite(header, std::move(error));
   }
-  if (llvm::Error error = writeArtefact(output, *linked, segments))
+  if (llvm::Error error = writeArtefact(output, *linked, segments, shared ? 0555 : 0666))
     return failToWrite(output, std::move(error));
   if (headerFile)
     if (llvm::Error error = headerFile->commit())

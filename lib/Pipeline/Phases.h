@@ -43,8 +43,7 @@ public:
   bool run(Phase last, Phase goal);
 
   /// After Generate.
-  bool writeShared(llvm::StringRef output, llvm::StringRef header);
-  bool writeObject(llvm::StringRef output);
+  bool writeLinked(Stage soOrObj, llvm::StringRef output, llvm::StringRef header);
   /// After the stage's phase; not Obj and So.
   bool print(Stage stage, llvm::raw_ostream &os);
   bool writeText(Stage stage, llvm::StringRef output);

@@ -6,12 +6,15 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace llvm;
 using namespace kiln;
@@ -21,8 +24,8 @@ static cl::OptionCategory category("kilnc options");
 static cl::opt<std::string> model(cl::Positional, cl::desc("<model.onnx>"), cl::cat(category));
 static cl::opt<std::string>
     output("o", cl::value_desc("file"),
-           cl::desc("Output: the artefact (default: the model's name with .so, in the current "
-                    "folder), or the stage of --emit (default: standard output)"),
+           cl::desc("Output (default: for so and obj the model's name with .so or .o, in the "
+                    "current folder; for other stages standard output)"),
            cl::cat(category));
 static cl::opt<std::string>
     header("header", cl::value_desc("file"),
@@ -60,14 +63,26 @@ static cl::opt<Stage>
                          clEnumValN(Stage::Obj, "obj", "the artefact as one relocatable object"),
                          clEnumValN(Stage::So, "so", "the artefact (default)")),
               cl::cat(category));
-static cl::opt<Phase>
-    stopAfter("stop-after", cl::desc("Stop when a phase is done, and write no output:"),
-              cl::values(clEnumValN(Phase::Load, "load", "the model is read and checked"),
-                         clEnumValN(Phase::Import, "import", "it is kiln dialect, simplified"),
-                         clEnumValN(Phase::Fuse, "fuse", "ops are grouped"),
-                         clEnumValN(Phase::Plan, "plan", "buffers and launches are planned"),
-                         clEnumValN(Phase::Generate, "generate", "code is generated")),
-              cl::cat(category));
+/// Made late: LLVM's code generator has an option of this name, which means
+/// another thing and goes first.
+static cl::opt<Phase> &stopAfter() {
+  static bool freed = [] {
+    auto &options = cl::getRegisteredOptions();
+    if (auto other = options.find("stop-after"); other != options.end())
+      other->second->removeArgument();
+    return true;
+  }();
+  (void)freed;
+  static cl::opt<Phase> option(
+      "stop-after", cl::desc("Stop when a phase is done, and write no output:"),
+      cl::values(clEnumValN(Phase::Load, "load", "the model is read and checked"),
+                 clEnumValN(Phase::Import, "import", "it is kiln dialect, simplified"),
+                 clEnumValN(Phase::Fuse, "fuse", "ops are grouped"),
+                 clEnumValN(Phase::Plan, "plan", "buffers and launches are planned"),
+                 clEnumValN(Phase::Generate, "generate", "code is generated")),
+      cl::cat(category));
+  return option;
+}
 static cl::opt<bool> saveTemps("save-temps",
                                cl::desc("Also write every stage to a file beside the output"),
                                cl::cat(category));
@@ -124,26 +139,26 @@ static bool isOrdinary(StringRef path) {
 }
 
 static bool chooseOutputs(Invocation &invocation, kiln::DiagnosticEngine &diags) {
-  bool artefact = emitStage == Stage::So;
+  bool linked = emitStage == Stage::So || emitStage == Stage::Obj;
   SmallString<128> path(output.getValue());
   if (output.getNumOccurrences() && path.empty())
     return usage(diags, "-o: the path is empty");
-  if (path.empty() && !artefact) {
+  if (path.empty() && !linked) {
     path = "-";
   } else if (path.empty()) {
     path = sys::path::filename(model);
-    sys::path::replace_extension(path, "so");
+    sys::path::replace_extension(path, emitStage == Stage::So ? "so" : "o");
   }
   invocation.output = std::string(path);
   SmallString<128> stem(path == "-" ? sys::path::filename(model) : StringRef(path));
   sys::path::replace_extension(stem, "");
   if (saveTemps)
     invocation.options.tempsStem = std::string(stem);
-  if (header.getNumOccurrences() && !artefact)
-    return usage(diags, "--header: only the artefact has one, not --emit");
+  if (header.getNumOccurrences() && !linked)
+    return usage(diags, "--header: only the artefact has one, as so or obj");
   if (header.getNumOccurrences())
     invocation.header = header;
-  else if (artefact && path != "-" && isOrdinary(path))
+  else if (linked && path != "-" && isOrdinary(path))
     invocation.header = std::string(stem) + ".h";
   if (invocation.header == invocation.output)
     return usage(diags, "output and header are the same file '" + path + "'");
@@ -165,6 +180,44 @@ static std::string chooseCache() {
   return std::string(path);
 }
 
+/// Collects what LLVM says: about some errors it speaks to standard error only.
+static bool parseCommandLine(int argc, char **argv, std::string &errors) {
+  constexpr StringLiteral overview = "compiles an ONNX model to a shared object\n";
+  int standardError = ::dup(STDERR_FILENO), memory = ::memfd_create("kilnc", MFD_CLOEXEC);
+  if (standardError < 0 || memory < 0)
+    return cl::ParseCommandLineOptions(argc, argv, overview);
+  ::dup2(memory, STDERR_FILENO);
+  bool parsed = cl::ParseCommandLineOptions(argc, argv, overview, &errs());
+  ::dup2(standardError, STDERR_FILENO);
+  ::close(standardError);
+  char chunk[4096];
+  ssize_t size;
+  for (off_t at = 0; (size = ::pread(memory, &chunk[0], sizeof(chunk), at)) > 0; at += size)
+    errors.append(&chunk[0], size);
+  ::close(memory);
+  return parsed;
+}
+
+/// LLVM's texts, in Kiln's form: "kilnc: Unknown …  Try: 'kilnc --help'".
+static bool reportParseErrors(StringRef errors, kiln::DiagnosticEngine &diags) {
+  kiln::Diagnostic *last = nullptr;
+  for (StringRef line : split(errors.trim(), '\n')) {
+    auto [program, text] = line.split(": ");
+    if (!program.ends_with("kilnc"))
+      text = line;
+    text = text.split("  Try: ").first.split(" See: ").first.rtrim(" .:!");
+    std::string shown = text.empty() ? "" : toLower(text.front()) + text.drop_front().str();
+    if (last)
+      last->note(shown);
+    else
+      last = &diags.report(Diag::Usage, shown);
+  }
+  if (!last)
+    return usage(diags, "the command line is wrong");
+  last->note("kilnc --help lists the options");
+  return false;
+}
+
 bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
                         kiln::DiagnosticEngine &diags) {
   // Also for errors in the command line itself.
@@ -174,13 +227,13 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
     invocation.jsonDiagnostics |=
         argument == "--json-diagnostics" || argument == "-json-diagnostics";
   }
+  (void)stopAfter();
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter(
       [](raw_ostream &os) { os << producerName() << "\nLLVM " LLVM_VERSION_STRING "\n"; });
   std::string errors;
-  raw_string_ostream os(errors);
-  if (!cl::ParseCommandLineOptions(argc, argv, "compiles an ONNX model to a shared object\n", &os))
-    return usage(diags, StringRef(errors).trim());
+  if (!parseCommandLine(argc, argv, errors))
+    return reportParseErrors(errors, diags);
   invocation.quiet = quiet;
   invocation.timing = timing;
   invocation.stage = emitStage;
@@ -192,10 +245,10 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
     return usage(diags, "--target: unknown target '" + target + "'; known: cpu");
   if (optLevel > 3)
     return usage(diags, "-O: the level is 0, 1, 2 or 3");
-  if (stopAfter.getNumOccurrences()) {
+  if (stopAfter().getNumOccurrences()) {
     if (emitStage.getNumOccurrences())
       return usage(diags, "--stop-after and --emit: give one of them");
-    invocation.last = stopAfter;
+    invocation.last = stopAfter();
   }
   if (noCache && cacheDir.getNumOccurrences())
     return usage(diags, "--cache-dir and --no-cache: give one of them");

@@ -72,11 +72,15 @@ public:
   bool compile(llvm::StringRef model, llvm::StringRef output, llvm::StringRef header,
                const CompileOptions &options, DiagnosticEngine &diags);
 
-  /// Writes what a stage shows to a file; "-" is standard output.
+  /// The same as one relocatable object, for static linking.
+  bool compileObject(llvm::StringRef model, llvm::StringRef output, llvm::StringRef header,
+                     const CompileOptions &options, DiagnosticEngine &diags);
+
+  /// Writes the text of a stage (up to Asm) to a file; "-" is standard output.
   bool emit(llvm::StringRef model, Stage stage, llvm::StringRef output,
             const CompileOptions &options, DiagnosticEngine &diags);
 
-  /// The same to a stream, for stages that are text (up to Asm).
+  /// The same to a stream.
   bool print(llvm::StringRef model, Stage stage, llvm::raw_ostream &os,
              const CompileOptions &options, DiagnosticEngine &diags);
 
