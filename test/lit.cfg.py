@@ -11,7 +11,7 @@ Features        full      unless the quick tier was asked for:  // REQUIRES: ful
                 models    %models holds what tools/dev/get-models fetches
                 asan, tsan, ubsan                               the build has that sanitizer
                 python    %python is there
-                nvcc, gpu, pdll, espeak                         that tool is on this machine
+                nvcc, gpu, pdll, espeak, script                 that tool is on this machine
 """
 import os
 import shlex
@@ -74,6 +74,7 @@ for tool, feature in (
     ("nvidia-smi", "gpu"),
     ("mlir-pdll", "pdll"),
     ("espeak-ng", "espeak"),
+    ("script", "script"),
 ):
     if shutil.which(tool, path=path):
         features.add(feature)
