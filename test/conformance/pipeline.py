@@ -35,7 +35,8 @@ class Result:
 class Process:
     """A finished program: its exit status (negative: the signal; None: too slow) and what it said."""
 
-    def __init__(self, command):
+    def __init__(self, command, timeout=None, cwd=None):
+        timeout = timeout or TIMEOUT
         self.command = [str(part) for part in command]
         process = subprocess.Popen(
             self.command,
@@ -43,20 +44,22 @@ class Process:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             start_new_session=True,
+            cwd=cwd,
         )
         try:
-            out, err = process.communicate(timeout=TIMEOUT)
+            out, err = process.communicate(timeout=timeout)
             self.status = process.returncode
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             out, err = process.communicate()
             self.status = None
+        self.timeout = timeout
         self.out, self.err = (text.decode(errors="replace") for text in (out, err))
 
     @property
     def ending(self):
         if self.status is None:
-            return f"ran longer than {TIMEOUT} s"
+            return f"ran longer than {self.timeout} s"
         if self.status < 0:
             return f"died of {signal.Signals(-self.status).name}"
         return f"exit code {self.status}"
