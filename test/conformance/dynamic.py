@@ -22,6 +22,7 @@ FIXED = {
     "Split": {1},
     "SplitToSequence": {1},
     "Squeeze": {1},
+    "StringNormalizer": {0},
     "Tile": {1},
     "TopK": {1},
     "Unsqueeze": {1},
