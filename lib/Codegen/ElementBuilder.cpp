@@ -29,9 +29,8 @@ Value ElementBuilder::element(Value tensor, ArrayRef<Value> index) {
     return value;
   };
   if (llvm::any_of(index, [](Value i) { return isa<VectorType>(i.getType()); }))
-    return remember(eachLane(index, [&](ElementBuilder &e, ArrayRef<Value> at) {
-      return e.element(tensor, at);
-    }));
+    return remember(eachLane(
+        index, [&](ElementBuilder &e, ArrayRef<Value> at) { return e.element(tensor, at); }));
   if (auto source = sources.find(tensor); source != sources.end())
     return remember(source->second(*this, index));
   if (auto buffer = buffers.find(tensor); buffer != buffers.end())
@@ -80,9 +79,8 @@ ElementBuilder ElementBuilder::withLanes(int64_t other) const {
   return result;
 }
 
-SmallVector<Value>
-ElementBuilder::loop(Value lower, Value upper, ValueRange init,
-                     function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SmallVector<Value> ElementBuilder::loop(Value lower, Value upper, ValueRange init,
+                                        function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   // What is computed inside does not dominate what comes after.
   auto saved = memo;
   auto op = scf::ForOp::create(b, loc, lower, upper, index(1), init,

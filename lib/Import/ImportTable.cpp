@@ -31,7 +31,9 @@ void kiln::registerImporters(ImportTable &table) {
 
 Type kiln::elementTypeOfOnnx(MLIRContext *context, int64_t number) {
   Builder b(context);
-  auto unsignedType = [&](unsigned bits) { return IntegerType::get(context, bits, IntegerType::Unsigned); };
+  auto unsignedType = [&](unsigned bits) {
+    return IntegerType::get(context, bits, IntegerType::Unsigned);
+  };
   switch (number) {
   case 1:
     return b.getF32Type();

@@ -76,10 +76,9 @@ public:
   ElementBuilder withLanes(int64_t other) const;
   /// Calls `scalar` once a lane, with that lane's index and a builder of one
   /// lane, and puts the elements together.
-  mlir::Value
-  eachLane(llvm::ArrayRef<mlir::Value> index,
-           llvm::function_ref<mlir::Value(ElementBuilder &e, llvm::ArrayRef<mlir::Value> at)>
-               scalar);
+  mlir::Value eachLane(
+      llvm::ArrayRef<mlir::Value> index,
+      llvm::function_ref<mlir::Value(ElementBuilder &e, llvm::ArrayRef<mlir::Value> at)> scalar);
   /// A loop over [lower, upper) with carried elements (at least one); what
   /// `body` returns must have the types of `init`.
   llvm::SmallVector<mlir::Value>
