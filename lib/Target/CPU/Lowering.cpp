@@ -125,6 +125,25 @@ struct FmaToVectorFma : OpRewritePattern<math::FmaOp> {
   }
 };
 
+/// Hides quotients of indices by variables from scalar evolution. It would see
+/// through them into addresses, and loop strength reduction would compute such
+/// an address again inside of the innermost loop: LLVM never hoists a division
+/// whose divisor might be 0 (SCEVExpander).
+void hideQuotients(Operation *root) {
+  root->walk([](Operation *op) {
+    if (!isa<arith::DivUIOp, arith::RemUIOp, arith::DivSIOp, arith::RemSIOp>(op) ||
+        !op->getResult(0).getType().isIndex() || matchPattern(op->getOperand(1), m_Constant()))
+      return;
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    Value result = op->getResult(0);
+    Value word = arith::IndexCastOp::create(b, op->getLoc(), b.getI64Type(), result);
+    Value frozen = LLVM::FreezeOp::create(b, op->getLoc(), word);
+    Value back = arith::IndexCastOp::create(b, op->getLoc(), b.getIndexType(), frozen);
+    result.replaceAllUsesExcept(back, word.getDefiningOp());
+  });
+}
+
 /// Rewrites that leave arith, math and vector ops which LLVM lowers well.
 struct Legalize : PassWrapper<Legalize, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Legalize)
@@ -148,6 +167,7 @@ struct Legalize : PassWrapper<Legalize, OperationPass<ModuleOp>> {
     for (const FrozenRewritePatternSet *patterns : {&mathPatterns, &narrowPatterns})
       if (failed(applyPatternsGreedily(getOperation(), *patterns, config)))
         return signalPassFailure();
+    hideQuotients(getOperation());
   }
   FrozenRewritePatternSet mathPatterns, narrowPatterns;
 };
