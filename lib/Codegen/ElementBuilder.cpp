@@ -7,6 +7,7 @@
 
 #include "kiln/Codegen/ElementBuilder.h"
 #include "kiln/Codegen/EmitExpr.h"
+#include "kiln/Codegen/IndexMath.h"
 #include "kiln/Codegen/KernelTable.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -319,7 +320,7 @@ Value ElementBuilder::div(Value x, Value y) {
   std::tie(x, y) = unifyIndices(x, y);
   if (isConsecutive(x) || isConsecutive(y))
     giveUp(b.getIndexType());
-  return arith::DivUIOp::create(b, loc, x, y);
+  return IndexMath(b, loc).div(x, y);
 }
 
 Value ElementBuilder::rem(Value x, Value y) {
@@ -328,7 +329,7 @@ Value ElementBuilder::rem(Value x, Value y) {
   std::tie(x, y) = unifyIndices(x, y);
   if (isConsecutive(x) || isConsecutive(y))
     giveUp(b.getIndexType());
-  return arith::RemUIOp::create(b, loc, x, y);
+  return IndexMath(b, loc).rem(x, y);
 }
 
 Value ElementBuilder::toIndex(Value element, Type elementType) {

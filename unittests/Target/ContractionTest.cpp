@@ -6,87 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelHarness.h"
-#include "kiln/Support/Expr.h"
+#include "RegionText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
 using namespace kiln;
 
 namespace {
-
-/// "tensor<2x?xf32, #kiln.dims<...>>" for dims that are numbers or expressions.
-std::string tensor(const std::vector<std::string> &dims, const std::string &element) {
-  std::string text = "tensor<", exprs;
-  for (const std::string &dim : dims) {
-    bool isConstant = dim.find_first_not_of("0123456789") == std::string::npos;
-    text += (isConstant ? dim : "?") + "x";
-    if (!isConstant)
-      exprs += (exprs.empty() ? "\"" : ", \"") + dim + "\"";
-  }
-  return text + element + (exprs.empty() ? ">" : ", #kiln.dims<" + exprs + ">>");
-}
-
-/// Hexadecimal text of a constant whose elements are small and differ.
-std::string constantText(int64_t elements, const std::string &element) {
-  int64_t width = element == "f64" || element == "i64"   ? 8
-                  : element == "f32" || element == "i32" ? 4
-                                                         : 2;
-  std::string hex = "0x";
-  uint64_t state = 12345;
-  for (int64_t i = 0; i < elements; ++i) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    double value = static_cast<double>(static_cast<int64_t>(state >> 33) % 512 - 256) / 128;
-    uint64_t bits = 0;
-    if (element == "f32") {
-      float f = static_cast<float>(value);
-      memcpy(&bits, &f, 4);
-    } else if (element == "f64") {
-      memcpy(&bits, &value, 8);
-    } else if (element == "bf16") {
-      float f = static_cast<float>(value);
-      uint32_t word;
-      memcpy(&word, &f, 4);
-      bits = word >> 16;
-    } else if (element == "f16") {
-      // Powers of two of either sign.
-      bits = (state & 1 ? 0x8000u : 0u) | static_cast<uint64_t>(12 + (state >> 40) % 5) << 10;
-    } else {
-      bits = static_cast<uint64_t>(static_cast<int64_t>(value * 128));
-    }
-    for (int64_t byte = 0; byte < width; ++byte)
-      hex += llvm::formatv("{0:X-2}", (bits >> (8 * byte)) & 255).str();
-  }
-  return hex;
-}
-
-struct MatMulCase {
-  std::vector<std::string> a, b, y;
-  std::string element = "f32";
-  bool transA = false, transB = false;
-  bool constantB = false;
-  std::string epilogue = {}; // ops from %y to %z
-  std::string extraArguments = {};
-};
-
-std::string matMulText(const MatMulCase &c) {
-  std::string a = tensor(c.a, c.element), b = tensor(c.b, c.element), y = tensor(c.y, c.element);
-  std::string text = "func.func @f(%a: " + a;
-  if (!c.constantB)
-    text += ", %b: " + b;
-  text += c.extraArguments + ") -> " + y + " {\n";
-  if (c.constantB) {
-    int64_t count = 1;
-    for (const std::string &dim : c.b)
-      count *= std::stoll(dim);
-    text += "%b = kiln.constant dense<\"" + constantText(count, c.element) + "\"> : " + b + "\n";
-  }
-  text +=
-      llvm::formatv("%y = kiln.matmul %a, %b {{trans_a = {0}, trans_b = {1}} : ({2}, {3}) -> {4}\n",
-                    c.transA ? "true" : "false", c.transB ? "true" : "false", a, b, y)
-          .str();
-  text += c.epilogue;
-  return text + "return " + (c.epilogue.empty() ? "%y" : "%z") + " : " + y + " }";
-}
 
 void check(const MatMulCase &c, ParityOptions options = {}) {
   std::string text = matMulText(c);
@@ -154,7 +80,7 @@ TEST(MatMul, ElementTypes) {
 /// Bias and residual in registers.
 TEST(MatMul, Epilogue) {
   MatMulCase c{{"s0", "30"}, {"30", "40"}, {"s0", "40"}, "f32", false, false, true};
-  std::string y = tensor(c.y, "f32");
+  std::string y = tensorText(c.y, "f32");
   c.extraArguments = ", %bias: tensor<40xf32>, %res: " + y;
   c.epilogue = llvm::formatv(R"mlir(
     %0 = kiln.add %y, %bias : ({0}, tensor<40xf32>) -> {0}
@@ -166,7 +92,7 @@ TEST(MatMul, Epilogue) {
   check(c);
   c.a = {"s0", "5", "30"};
   c.y = {"s0", "5", "40"};
-  y = tensor(c.y, "f32");
+  y = tensorText(c.y, "f32");
   // The bias hangs on the middle dim: rows cannot be one.
   c.extraArguments = ", %bias: tensor<5x1xf32>, %res: " + y;
   c.epilogue = llvm::formatv(R"mlir(
@@ -181,7 +107,7 @@ TEST(MatMul, Epilogue) {
 /// An epilogue too long for registers, and one that cannot work on lanes.
 TEST(MatMul, LongEpilogue) {
   MatMulCase c{{"s0", "30"}, {"30", "40"}, {"s0", "40"}, "f32", false, false, true};
-  std::string y = tensor(c.y, "f32");
+  std::string y = tensorText(c.y, "f32");
   c.epilogue = llvm::formatv(R"mlir(
     %0 = kiln.sigmoid %y : ({0}) -> {0}
     %z = kiln.mul %y, %0 : ({0}, {0}) -> {0}

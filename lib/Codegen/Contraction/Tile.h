@@ -43,6 +43,8 @@ struct RowSplit {
   llvm::SmallVector<int64_t, 2> rest;
 };
 RowSplit splitRows(int64_t rows, const TileShape &tile);
+/// Rows of the thinnest tile whose sums still hide each other's latency.
+int64_t thinRows(const TileShape &tile);
 
 /// Sums of products for one tile.
 class MicroKernel {
