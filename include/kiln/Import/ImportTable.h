@@ -137,6 +137,10 @@ public:
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
 };
 
+/// ONNX's number of an element type as an MLIR type; null when no tensor of
+/// that type is supported.
+mlir::Type elementTypeOfNumber(mlir::MLIRContext *context, int64_t number);
+
 /// A list with one number for each axis, to be overwritten for some of them.
 struct AxisList {
   Shape &all;

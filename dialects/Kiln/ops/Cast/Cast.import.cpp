@@ -11,8 +11,7 @@
 using namespace mlir;
 using namespace kiln;
 
-/// ONNX element type numbers that a tensor may have, as MLIR types.
-static Type elementTypeOfNumber(MLIRContext *context, int64_t number) {
+Type kiln::elementTypeOfNumber(MLIRContext *context, int64_t number) {
   Builder b(context);
   auto unsignedType = [&](unsigned bits) {
     return IntegerType::get(context, bits, IntegerType::Unsigned);
