@@ -42,8 +42,11 @@ Value ElementBuilder::element(Value tensor, ArrayRef<Value> index) {
                                   : ElementsAttr())
     return remember(splatConstant(constant));
   const OpKernels *kernels = op ? table.find(op) : nullptr;
-  assert(kernels && kernels->element && "the fuser puts only pullable ops in front");
-  return remember(kernels->element(*this, op, cast<OpResult>(tensor).getResultNumber(), index));
+  ElementFn element = kernels && kernels->element ? kernels->element
+                      : kernels                   ? kernels->fallback
+                                                  : nullptr;
+  assert(element && "the fuser puts only pullable ops in front");
+  return remember(element(*this, op, cast<OpResult>(tensor).getResultNumber(), index));
 }
 
 Value ElementBuilder::eachLane(ArrayRef<Value> index,
@@ -148,8 +151,26 @@ static Value laneStride(ElementBuilder &e, ArrayRef<Value> index, ArrayRef<Value
   return total;
 }
 
+/// Lane 0's position in memory: what lanes add is laneStride's business.
+static Value positionOf(ElementBuilder &e, ArrayRef<Value> index, ArrayRef<Value> sizes) {
+  OpBuilder &b = e.b;
+  Location loc = e.loc;
+  if (index.empty())
+    return e.index(0);
+  Value position = index[0];
+  for (size_t i = 1; i < index.size(); ++i) {
+    if (!matchPattern(position, m_Zero()))
+      position = arith::MulIOp::create(b, loc, position, sizes[i]);
+    if (matchPattern(position, m_Zero()))
+      position = index[i];
+    else if (!matchPattern(index[i], m_Zero()))
+      position = arith::AddIOp::create(b, loc, position, index[i]);
+  }
+  return position;
+}
+
 Value ElementBuilder::load(const Buffer &buffer, ArrayRef<Value> index) {
-  Value position = linearize(index, buffer.sizes);
+  Value position = positionOf(*this, index, buffer.sizes);
   Type stored = cast<MemRefType>(buffer.memref.getType()).getElementType();
   bool contiguous;
   Value stride = lanes > 1 ? laneStride(*this, index, buffer.sizes, contiguous) : Value();
@@ -175,7 +196,7 @@ Value ElementBuilder::load(const Buffer &buffer, ArrayRef<Value> index) {
 }
 
 void ElementBuilder::store(Value element, const Buffer &buffer, ArrayRef<Value> index) {
-  Value position = linearize(index, buffer.sizes);
+  Value position = positionOf(*this, index, buffer.sizes);
   bool contiguous;
   Value stride = lanes > 1 ? laneStride(*this, index, buffer.sizes, contiguous) : Value();
   if (stride)
@@ -338,18 +359,11 @@ Value ElementBuilder::fromIndex(Value index, Type elementType) {
 }
 
 Value ElementBuilder::linearize(ArrayRef<Value> index, ArrayRef<Value> sizes) {
-  // Lane 0's position: what lanes add is laneStride's business.
   if (index.empty())
     return this->index(0);
   Value position = index[0];
-  for (size_t i = 1; i < index.size(); ++i) {
-    if (!matchPattern(position, m_Zero()))
-      position = arith::MulIOp::create(b, loc, position, sizes[i]);
-    if (matchPattern(position, m_Zero()))
-      position = index[i];
-    else if (!matchPattern(index[i], m_Zero()))
-      position = arith::AddIOp::create(b, loc, position, index[i]);
-  }
+  for (size_t i = 1; i < index.size(); ++i)
+    position = matchPattern(position, m_Zero()) ? index[i] : add(mul(position, sizes[i]), index[i]);
   return position;
 }
 

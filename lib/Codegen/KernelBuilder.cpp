@@ -85,34 +85,57 @@ SmallVector<Value> KernelBuilder::loop(Value lower, Value upper, int64_t step, V
   return SmallVector<Value>(op.getResults());
 }
 
+/// Lane counts of the loops that cover a range one after the other, down to 1:
+/// a short step in between keeps long vectors from leaving many single elements.
+static SmallVector<int64_t, 3> laneSteps(int64_t lanes) {
+  SmallVector<int64_t, 3> steps;
+  if (lanes > 1)
+    steps.push_back(lanes);
+  if (lanes >= 8)
+    steps.push_back(std::max<int64_t>(4, lanes / 4));
+  steps.push_back(1);
+  return steps;
+}
+
+/// Upper - lower when both are constants.
+static std::optional<int64_t> constantLength(Value lower, Value upper) {
+  APInt from, to;
+  if (!matchPattern(lower, m_ConstantInt(&from)) || !matchPattern(upper, m_ConstantInt(&to)))
+    return std::nullopt;
+  return to.getSExtValue() - from.getSExtValue();
+}
+
 /// End of the part of [lower, upper) that whole vectors cover.
 static Value endOfVectors(KernelBuilder &k, Value lower, Value upper, int64_t lanes) {
-  Value length = arith::SubIOp::create(k.b, k.loc, upper, lower);
-  Value rest = arith::RemUIOp::create(k.b, k.loc, length, k.index(lanes));
+  auto length = constantLength(lower, upper);
+  if (lanes == 1 || (length && *length % lanes == 0))
+    return upper;
+  Value rest = arith::RemUIOp::create(k.b, k.loc, arith::SubIOp::create(k.b, k.loc, upper, lower),
+                                      k.index(lanes));
   return arith::SubIOp::create(k.b, k.loc, upper, rest);
 }
 
 void KernelBuilder::vectorLoop(Value lower, Value upper, int64_t lanes,
                                function_ref<void(ElementBuilder &, Value)> body) {
-  Value from = lower;
-  if (lanes > 1) {
-    Value middle = endOfVectors(*this, lower, upper, lanes);
+  for (int64_t step : laneSteps(lanes)) {
+    if (lower == upper)
+      return;
+    Value end = endOfVectors(*this, lower, upper, step);
     bool gaveUp = false;
-    loop(lower, middle, lanes, [&](Value iv) {
-      ElementBuilder e = elements(lanes);
-      e.setConsecutive(iv);
+    loop(lower, end, step, [&](Value iv) {
+      ElementBuilder e = elements(step);
+      if (step > 1)
+        e.setConsecutive(iv);
       body(e, iv);
       gaveUp = e.gaveUp();
     });
-    if (gaveUp)
+    if (gaveUp && step > 1) {
+      gaveUpLanes = true;
       std::prev(b.getInsertionPoint())->erase();
-    else
-      from = middle;
+    } else {
+      lower = end;
+    }
   }
-  loop(from, upper, 1, [&](Value iv) {
-    ElementBuilder e = elements();
-    body(e, iv);
-  });
 }
 
 void KernelBuilder::nest(ArrayRef<Value> prefix, ArrayRef<Value> sizes, int64_t lanes,
@@ -152,36 +175,36 @@ SmallVector<Value> KernelBuilder::vectorReduce(
     function_ref<Value(unsigned, Value)> merge,
     function_ref<Value(unsigned, Value, Value)> combine) {
   SmallVector<Value> totals(init);
-  Value from = lower;
-  if (lanes > 1) {
-    Value middle = endOfVectors(*this, lower, upper, lanes);
-    SmallVector<Value> vectors;
-    for (Value value : init)
-      vectors.push_back(
-          vector::BroadcastOp::create(b, loc, VectorType::get({lanes}, value.getType()), value));
+  for (int64_t count : laneSteps(lanes)) {
+    if (lower == upper)
+      break;
+    Value end = endOfVectors(*this, lower, upper, count);
+    SmallVector<Value> start(totals);
+    if (count > 1)
+      for (auto [value, identity] : llvm::zip(start, init))
+        value = vector::BroadcastOp::create(b, loc, VectorType::get({count}, identity.getType()),
+                                            identity);
     bool gaveUp = false;
-    SmallVector<Value> partial =
-        loop(lower, middle, lanes, vectors, [&](Value iv, ValueRange carried) {
-          ElementBuilder e = elements(lanes);
-          e.setConsecutive(iv);
-          SmallVector<Value> next = step(e, iv, carried);
-          for (Value &value : next)
-            value = e.splat(value);
-          gaveUp = e.gaveUp();
-          return next;
-        });
-    if (gaveUp) {
+    SmallVector<Value> partial = loop(lower, end, count, start, [&](Value iv, ValueRange carried) {
+      ElementBuilder e = elements(count);
+      if (count > 1)
+        e.setConsecutive(iv);
+      SmallVector<Value> next = step(e, iv, carried);
+      for (Value &value : next)
+        value = e.splat(value);
+      gaveUp = e.gaveUp();
+      return next;
+    });
+    if (gaveUp && count > 1) {
+      gaveUpLanes = true;
       std::prev(b.getInsertionPoint())->erase();
-    } else {
-      from = middle;
-      for (auto [i, value] : llvm::enumerate(partial))
-        totals[i] = combine(i, totals[i], merge(i, value));
+      continue;
     }
+    lower = end;
+    for (auto [i, value] : llvm::enumerate(partial))
+      totals[i] = count > 1 ? combine(i, totals[i], merge(i, value)) : value;
   }
-  return loop(from, upper, 1, totals, [&](Value iv, ValueRange carried) {
-    ElementBuilder e = elements();
-    return step(e, iv, carried);
-  });
+  return totals;
 }
 
 void KernelBuilder::storeResults(ElementBuilder &e, ArrayRef<Value> index) {

@@ -19,6 +19,29 @@ static Expr picosecondsPerElement(KernelBuilder &k) {
               100 * static_cast<int64_t>(std::distance(k.region().begin(), k.region().end())));
 }
 
+/// How many inner dims of the result can be walked as one: every tensor has all
+/// of them or none, and no op looks at indices.
+static size_t collapsibleDims(KernelBuilder &k, ArrayRef<Expr> shape) {
+  SmallVector<Value> tensors(k.region().getArguments());
+  for (Operation &op : k.region().without_terminator()) {
+    const OpKernels *kernels = k.table.find(&op);
+    if (!op.hasTrait<OpTrait::ConstantLike>() && !(kernels && kernels->pointwise))
+      return 1;
+    tensors.append(op.result_begin(), op.result_end());
+  }
+  auto covers = [&](Value tensor, size_t count) {
+    Shape dims = shapeOf(tensor);
+    ArrayRef<Expr> inner = ArrayRef(dims).take_back(count);
+    return inner == shape.take_back(count) ||
+           llvm::all_of(inner, [](const Expr &dim) { return dim.isConstant(1); });
+  };
+  size_t count = 1;
+  while (count < shape.size() &&
+         llvm::all_of(tensors, [&](Value tensor) { return covers(tensor, count + 1); }))
+    ++count;
+  return count;
+}
+
 LogicalResult kiln::buildLoopKernel(KernelBuilder &k) {
   Shape shape = shapeOf(k.results()[0]);
   for (Value result : k.results())
@@ -33,28 +56,33 @@ LogicalResult kiln::buildLoopKernel(KernelBuilder &k) {
     });
     return success();
   }
-  Value inner = k.size(shape.back());
-  if (shape.size() == 1) {
-    k.setUnits(Expr::ceilDiv(shape[0], flatUnit), Expr(flatUnit) * picosecondsPerElement(k));
+  // Walk the inner dims that are one in all tensors by their last index.
+  size_t collapsed = collapsibleDims(k, shape), rows = shape.size() - collapsed;
+  Expr inner = elementCount(ArrayRef(shape).take_back(collapsed));
+  Index index(shape.size(), k.index(0));
+  auto storeAt = [&](ElementBuilder &e, Value iv) {
+    Index at(index);
+    at.back() = iv;
+    k.storeResults(e, at);
+  };
+  if (rows == 0) {
+    k.setUnits(Expr::ceilDiv(inner, flatUnit), Expr(flatUnit) * picosecondsPerElement(k));
     Value unit = k.index(flatUnit);
     Value from = arith::MulIOp::create(k.b, k.loc, k.begin, unit);
-    Value to =
-        arith::MinSIOp::create(k.b, k.loc, arith::MulIOp::create(k.b, k.loc, k.end, unit), inner);
-    k.vectorLoop(from, to, lanes, [&](ElementBuilder &e, Value iv) { k.storeResults(e, iv); });
+    Value to = arith::MinSIOp::create(k.b, k.loc, arith::MulIOp::create(k.b, k.loc, k.end, unit),
+                                      k.size(inner));
+    k.vectorLoop(from, to, lanes, storeAt);
     return success();
   }
-  Shape outer(ArrayRef(shape).drop_back());
-  k.setUnits(elementCount(outer), shape.back() * picosecondsPerElement(k));
+  Shape outer(ArrayRef(shape).take_front(rows));
+  k.setUnits(elementCount(outer), inner * picosecondsPerElement(k));
   SmallVector<Value> outerSizes;
   for (const Expr &dim : outer)
     outerSizes.push_back(k.size(dim));
+  Value from = k.index(0), to = k.size(inner);
   k.loop(k.begin, k.end, 1, [&](Value row) {
-    Index index = k.elements().delinearize(row, outerSizes);
-    k.vectorLoop(k.index(0), inner, lanes, [&](ElementBuilder &e, Value iv) {
-      Index at(index);
-      at.push_back(iv);
-      k.storeResults(e, at);
-    });
+    llvm::copy(k.elements().delinearize(row, outerSizes), index.begin());
+    k.vectorLoop(from, to, lanes, storeAt);
   });
   return success();
 }

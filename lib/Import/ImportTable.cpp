@@ -29,12 +29,64 @@ void kiln::registerImporters(ImportTable &table) {
 #undef KILN_FAMILY
 }
 
+Type kiln::elementTypeOfOnnx(MLIRContext *context, int64_t number) {
+  Builder b(context);
+  auto unsignedType = [&](unsigned bits) { return IntegerType::get(context, bits, IntegerType::Unsigned); };
+  switch (number) {
+  case 1:
+    return b.getF32Type();
+  case 2:
+    return unsignedType(8);
+  case 3:
+    return b.getIntegerType(8);
+  case 4:
+    return unsignedType(16);
+  case 5:
+    return b.getIntegerType(16);
+  case 6:
+    return b.getI32Type();
+  case 7:
+    return b.getI64Type();
+  case 9:
+    return b.getI1Type();
+  case 10:
+    return b.getF16Type();
+  case 11:
+    return b.getF64Type();
+  case 12:
+    return unsignedType(32);
+  case 13:
+    return unsignedType(64);
+  case 16:
+    return b.getBF16Type();
+  default:
+    return nullptr;
+  }
+}
+
+int64_t kiln::onnxNumberOf(Type elementType) {
+  constexpr int64_t largestNumber = 16;
+  for (int64_t number = 1; number <= largestNumber; ++number)
+    if (elementTypeOfOnnx(elementType.getContext(), number) == elementType)
+      return number;
+  return 0;
+}
+
 ImportHandler ImportTable::find(StringRef op, int sinceVersion) const {
   auto it = handlers.find(op);
   if (it == handlers.end())
     return nullptr;
   auto version = it->second.upper_bound(sinceVersion);
   return version == it->second.begin() ? nullptr : std::prev(version)->second;
+}
+
+Value NodeImporter::create(StringRef opName, ValueRange operands,
+                           ArrayRef<NamedAttribute> attributes) {
+  for (Value operand : operands)
+    if (!operand)
+      return nullptr;
+  auto op = tryBuild(b, loc, opName, operands, attributes);
+  return succeeded(op) ? Value((*op)->getResult(0)) : nullptr;
 }
 
 Value NodeImporter::scalar(Type elementType, double value) {

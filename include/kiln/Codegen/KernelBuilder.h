@@ -18,21 +18,9 @@
 #include "dialects/Kiln/ops/Fusion/Fusion.h"
 #include "kiln/Codegen/ElementBuilder.h"
 #include "kiln/Codegen/KernelTable.h"
+#include "kiln/Codegen/VectorTarget.h"
 
 namespace kiln {
-
-/// What an emitter must know of the machine that runs the kernel.
-struct VectorTarget {
-  /// Bits of the widest vectors that pay.
-  unsigned vectorBits = 256;
-  unsigned vectorRegisters = 16;
-  bool fma = true;
-
-  int64_t lanes(mlir::Type elementType) const {
-    unsigned bits = elementType.isInteger(1) ? 8 : elementType.getIntOrFloatBitWidth();
-    return static_cast<int64_t>(vectorBits / bits);
-  }
-};
 
 class KernelBuilder {
 public:
@@ -121,10 +109,15 @@ public:
                 const VectorTarget &target, mlir::Block *body)
       : b(b), loc(loc), table(table), target(target), body(body) {}
   mlir::SmallVector<Buffer> inputs, outputs;
+  /// How each input lies in memory: "" is row-major, else a name that the
+  /// anchor's family gave it (OpKernels::layout); its buffer is then bytes.
+  llvm::SmallVector<std::string> layouts;
   llvm::StringMap<mlir::Value> symbols;
   Expr unitCount = 1;
   Expr unitCost = 0;
   Expr scratchBytes = 0;
+  /// Some loop had to do without lanes: LLVM's vectoriser may do better.
+  bool gaveUpLanes = false;
 
 private:
   mlir::Block *body;

@@ -12,12 +12,22 @@
 namespace kiln {
 
 class KernelBuilder;
+struct VectorTarget;
 
 /// The element of result `result` at `index`.
 using ElementFn = mlir::Value (*)(ElementBuilder &b, mlir::Operation *op, unsigned result,
                                   llvm::ArrayRef<mlir::Value> index);
 /// Writes a whole kernel around `anchor`, an op of the fusion's region.
 using KernelFn = mlir::LogicalResult (*)(KernelBuilder &b, mlir::Operation *anchor);
+
+/// How the kernel wants constant operand `operand` to lie in memory: a name of
+/// the family's own, "" for row-major. The plan packs it so and tells the
+/// kernel by `plan.kernel`'s `layouts`; a kernel must take row-major as well.
+using LayoutFn = std::string (*)(mlir::Operation *anchor, unsigned operand,
+                                 const VectorTarget &target);
+/// The bytes of a constant in the layout of that name.
+using PackFn = llvm::SmallVector<char, 0> (*)(llvm::StringRef layout, mlir::RankedTensorType type,
+                                              const char *bytes);
 
 /// How often an element of an operand is read for the whole result. Decides
 /// whether work may be fused in front.
@@ -37,6 +47,12 @@ struct OpKernels {
   bool pullsOperands = false;
   /// The anchor's kernel takes pointwise ops after it.
   bool takesEpilogue = false;
+  /// Set by anchors that read packed constants; both or none.
+  LayoutFn layoutOf = nullptr;
+  PackFn pack = nullptr;
+  /// An anchor's element, for when its kernel declines. Slow: never a reason to
+  /// fuse.
+  ElementFn fallback = nullptr;
 };
 
 class KernelTable {
@@ -65,8 +81,18 @@ public:
     kernels.takesEpilogue = takesEpilogue;
     entries[OpTy::getOperationName()] = kernels;
   }
-  const OpKernels *find(mlir::Operation *op) const {
-    auto it = entries.find(op->getName().getStringRef());
+  /// After addAnchor: the anchor's constants are packed.
+  template <typename OpTy> void setPacking(LayoutFn layoutOf, PackFn pack) {
+    OpKernels &kernels = entries[OpTy::getOperationName()];
+    kernels.layoutOf = layoutOf;
+    kernels.pack = pack;
+  }
+  template <typename OpTy> void setFallback(ElementFn element) {
+    entries[OpTy::getOperationName()].fallback = element;
+  }
+  const OpKernels *find(mlir::Operation *op) const { return find(op->getName().getStringRef()); }
+  const OpKernels *find(llvm::StringRef opName) const {
+    auto it = entries.find(opName);
     return it == entries.end() ? nullptr : &it->second;
   }
 

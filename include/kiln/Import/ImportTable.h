@@ -19,6 +19,11 @@
 
 namespace kiln {
 
+/// The MLIR type of a TensorProto.DataType number, null when Kiln has none for
+/// it; and back (0).
+mlir::Type elementTypeOfOnnx(mlir::MLIRContext *context, int64_t number);
+int64_t onnxNumberOf(mlir::Type elementType);
+
 /// One node being imported: its operands as values, its attributes, and a
 /// builder at the right place. Names of attributes are ONNX's.
 class NodeImporter {
@@ -91,12 +96,12 @@ public:
   template <typename OpTy>
   mlir::Value create(mlir::ValueRange operands,
                      llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
-    for (mlir::Value operand : operands)
-      if (!operand)
-        return nullptr;
-    auto op = tryBuild(b, loc, OpTy::getOperationName(), operands, attributes);
-    return mlir::succeeded(op) ? mlir::Value((*op)->getResult(0)) : nullptr;
+    return create(OpTy::getOperationName(), operands, attributes);
   }
+  /// The same by the op's name, for ops of families that need not be known
+  /// here.
+  mlir::Value create(llvm::StringRef opName, mlir::ValueRange operands,
+                     llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
   mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute value) {
     return b.getNamedAttr(name, value);
   }
@@ -136,10 +141,6 @@ public:
   /// `value` with axes permuted.
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
 };
-
-/// ONNX's number of an element type as an MLIR type; null when no tensor of
-/// that type is supported.
-mlir::Type elementTypeOfNumber(mlir::MLIRContext *context, int64_t number);
 
 /// A list with one number for each axis, to be overwritten for some of them.
 struct AxisList {

@@ -26,8 +26,8 @@ def Kiln_FusionOp : Kiln_Op<"fusion", [Pure, IsolatedFromAbove, SingleBlockImpli
   let hasVerifier = 1;
 }
 
-def Kiln_YieldOp : Kiln_Op<"yield", [Pure, Terminator, HasParent<"FusionOp">]> {
-  let summary = "The results of a fusion's region.";
+def Kiln_YieldOp : Kiln_Op<"yield", [Pure, Terminator]> {
+  let summary = "The results of a fusion's region, or of a kernel's (plan.kernel).";
   let arguments = (ins Variadic<Kiln_Tensor>:$values);
   let assemblyFormat = "$values attr-dict `:` type($values)";
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange{}); }]>];
