@@ -341,6 +341,13 @@ Value ElementBuilder::toIndex(Value element, Type elementType) {
   return arith::IndexCastOp::create(b, loc, type, element);
 }
 
+Value ElementBuilder::toPlace(Value element, Type elementType, const Expr &dim) {
+  Value at = toIndex(element, elementType), size = this->size(dim), zero = index(0);
+  if (!isUnsigned(elementType))
+    at = selectIndex(compare(arith::CmpIPredicate::slt, at, zero), add(at, size), at);
+  return maxIndex(minIndex(at, sub(size, index(1))), zero);
+}
+
 Value ElementBuilder::fromIndex(Value index, Type elementType) {
   if (isConsecutive(index))
     index = scattered(index);

@@ -138,6 +138,37 @@ void KernelBuilder::vectorLoop(Value lower, Value upper, int64_t lanes,
   }
 }
 
+void KernelBuilder::nest(ArrayRef<Value> prefix, ArrayRef<Value> sizes, int64_t lanes,
+                         function_ref<void(ElementBuilder &, ArrayRef<Value>)> body) {
+  auto with = [&](Value i) {
+    Index index(prefix);
+    index.push_back(i);
+    return index;
+  };
+  if (sizes.empty()) {
+    ElementBuilder e = elements();
+    return body(e, prefix);
+  }
+  if (sizes.size() == 1)
+    return vectorLoop(index(0), sizes[0], lanes,
+                      [&](ElementBuilder &e, Value i) { body(e, with(i)); });
+  loop(index(0), sizes[0], 1, [&](Value i) { nest(with(i), sizes.drop_front(), lanes, body); });
+}
+
+SmallVector<Value> KernelBuilder::sizes(ArrayRef<Expr> shape) {
+  SmallVector<Value> values;
+  for (const Expr &dim : shape)
+    values.push_back(size(dim));
+  return values;
+}
+
+void KernelBuilder::ifThen(Value condition, function_ref<void()> body) {
+  auto op = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op.thenBlock()->getTerminator());
+  body();
+}
+
 SmallVector<Value> KernelBuilder::vectorReduce(
     Value lower, Value upper, int64_t lanes, ValueRange init,
     function_ref<SmallVector<Value>(ElementBuilder &, Value, ValueRange)> step,
