@@ -31,10 +31,11 @@ TEST(Diagnostics, TableIsConsistent) {
     EXPECT_NE(StringRef(info.cause), "") << info.name;
     EXPECT_NE(StringRef(info.cure), "") << info.name;
     unsigned area = static_cast<unsigned>(info.diag) / 100;
-    if (area == 2)
+    if (area == 2) {
       EXPECT_EQ(info.exit, ExitCode::Refused) << info.name;
-    if (area == 1)
+    } else if (area == 1) {
       EXPECT_TRUE(info.exit == ExitCode::Invalid || info.exit == ExitCode::File) << info.name;
+    }
   }
 }
 
