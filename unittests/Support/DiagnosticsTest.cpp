@@ -9,6 +9,9 @@
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include "gtest/gtest.h"
+#include <cstdlib>
+#include <fstream>
+#include <sstream>
 
 using namespace kiln;
 using llvm::StringRef;
@@ -126,10 +129,17 @@ TEST(Diagnostics, Printable) {
   EXPECT_EQ(printable("ab\xc3\xbc", 3), "ab... (4 bytes)");
 }
 
-TEST(Diagnostics, Page) {
+// The page in docs/ is generated: run this test with KILN_UPDATE_DOCS=1 to write it.
+TEST(Diagnostics, PageIsUpToDate) {
   std::string text;
   llvm::raw_string_ostream os(text);
   writeDiagnosticsPage(os);
   EXPECT_NE(text.find("### K140 UndefinedValue"), std::string::npos);
   EXPECT_NE(text.find("## K2xx: Refused"), std::string::npos);
+  const char *path = KILN_SOURCE_DIR "/docs/diagnostics.md";
+  if (std::getenv("KILN_UPDATE_DOCS"))
+    std::ofstream(path) << text;
+  std::stringstream committed;
+  committed << std::ifstream(path).rdbuf();
+  EXPECT_TRUE(committed.str() == text) << path << " is stale: run with KILN_UPDATE_DOCS=1";
 }
