@@ -21,9 +21,15 @@ target_include_directories(KilnCompilerFlags SYSTEM INTERFACE
   ${MLIR_INCLUDE_DIRS} ${LLVM_INCLUDE_DIRS} ${PROJECT_BINARY_DIR}/generated)
 target_include_directories(KilnCompilerFlags INTERFACE ${PROJECT_SOURCE_DIR} ${PROJECT_SOURCE_DIR}/include)
 target_compile_options(KilnCompilerFlags INTERFACE
-  -Wall -Wextra -Werror -fvisibility=hidden $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
+  -fPIC -Wall -Wextra -Werror -fvisibility=hidden $<$<COMPILE_LANGUAGE:CXX>:-fvisibility-inlines-hidden>)
 add_library(KilnNoExceptions INTERFACE)
 target_compile_options(KilnNoExceptions INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fno-exceptions>)
+
+if(KILN_PCH AND CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  # Without a time stamp inside, ccache can reuse objects built on top of the header.
+  target_compile_options(KilnCompilerFlags INTERFACE
+    "$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
+endif()
 
 if(KILN_SANITIZE)
   add_compile_options(-fsanitize=${KILN_SANITIZE} -fno-omit-frame-pointer -g)
@@ -39,10 +45,6 @@ if(KILN_PCH)
   add_library(KilnPCH STATIC ${PROJECT_BINARY_DIR}/pch.cpp)
   target_link_libraries(KilnPCH PUBLIC KilnCompilerFlags PRIVATE KilnNoExceptions)
   target_precompile_headers(KilnPCH PRIVATE ${PROJECT_SOURCE_DIR}/tools/cmake/Precompiled.h)
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
-    # Without a time stamp inside, ccache can reuse objects built on top of it.
-    target_compile_options(KilnPCH PUBLIC "SHELL:-Xclang -fno-pch-timestamp")
-  endif()
 endif()
 
 function(kiln_tablegen out td)
@@ -71,7 +73,6 @@ function(kiln_add_library name)
     target_link_libraries(${name} PRIVATE KilnNoExceptions)
     if(KILN_PCH AND NOT A_NO_PCH)
       target_precompile_headers(${name} REUSE_FROM KilnPCH)
-      target_link_libraries(${name} PRIVATE $<COMPILE_ONLY:KilnPCH>)
     endif()
   endif()
 endfunction()
@@ -83,7 +84,6 @@ function(kiln_add_tool name)
   add_dependencies(${name} kiln-tablegen)
   if(KILN_PCH AND NOT A_NO_PCH)
     target_precompile_headers(${name} REUSE_FROM KilnPCH)
-    target_link_libraries(${name} PRIVATE $<COMPILE_ONLY:KilnPCH>)
   endif()
 endfunction()
 

@@ -1,0 +1,24 @@
+//===- Cast.td - Conversion of element types ---------------*- tablegen -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+include "dialects/Kiln/IR/KilnBase.td"
+
+def Kiln_CastOp : Kiln_PureOp<"cast", [DeclareOpInterfaceMethods<SymbolicValueInterface>]> {
+  let summary = "Converts each element to another type.";
+  let description = [{
+    Float to integer truncates toward zero; what does not fit saturates, and
+    NaN gives 0 (ONNX leaves both undefined). Integers wrap. Anything but 0 is
+    true. Floats round to nearest even.
+
+    ```mlir
+    %1 = kiln.cast %0 {to = f32} : (tensor<4xi64>) -> tensor<4xf32>
+    ```
+  }];
+  let arguments = (ins Kiln_Tensor:$x, TypeAttr:$to);
+  let results = (outs Kiln_Tensor:$y);
+  let hasFolder = 1;
+}

@@ -1,0 +1,45 @@
+//===- Symbol.kernels.cpp - Ops that make and use symbols, kernels --------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Kiln/ops/Symbol/Symbol.h"
+#include "kiln/Codegen/KernelTable.h"
+
+using namespace mlir;
+using namespace kiln;
+
+/// Shape elements are sizes: a chain of selects over a few constants.
+static Value pick(ElementBuilder &e, ArrayRef<Expr> values, Type type, Value index) {
+  // No element is ever asked for.
+  if (values.empty())
+    return e.intConstant(type, 0);
+  Value result = e.fromIndex(e.size(values.front()), type);
+  for (size_t i = 1; i < values.size(); ++i) {
+    Value here = e.compare(arith::CmpIPredicate::eq, index, e.index(static_cast<int64_t>(i)));
+    result = e.select(here, e.fromIndex(e.size(values[i]), type), result);
+  }
+  return result;
+}
+
+static Value shape(ElementBuilder &e, Operation *op, unsigned, ArrayRef<Value> index) {
+  auto shape = ::cast<ShapeOp>(op);
+  Shape dims = shapeOf(shape.getX());
+  ArrayRef<Expr> range = ArrayRef(dims).slice(shape.getStart(), shape.getEnd() - shape.getStart());
+  return pick(e, range, e.b.getI64Type(), index[0]);
+}
+
+static Value exprs(ElementBuilder &e, Operation *op, unsigned, ArrayRef<Value> index) {
+  return pick(e, exprsOf(::cast<ExprsOp>(op).getValues()), e.b.getI64Type(), index[0]);
+}
+
+namespace kiln {
+void registerSymbolKernels(KernelTable &table);
+} // namespace kiln
+
+void kiln::registerSymbolKernels(KernelTable &table) {
+  table.addElement<ShapeOp>(shape);
+  table.addElement<ExprsOp>(exprs);
+}

@@ -1,0 +1,29 @@
+//===- VectorTarget.h - Vector registers of a machine -----------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_CODEGEN_VECTORTARGET_H
+#define KILN_CODEGEN_VECTORTARGET_H
+
+#include "mlir/IR/Types.h"
+
+namespace kiln {
+
+/// What an emitter must know of the machine that runs the kernel.
+struct VectorTarget {
+  /// Bits of the widest vectors that pay.
+  unsigned vectorBits = 256;
+  unsigned vectorRegisters = 16;
+  bool fma = true;
+
+  int64_t lanes(mlir::Type elementType) const {
+    unsigned bits = elementType.isInteger(1) ? 8 : elementType.getIntOrFloatBitWidth();
+    return static_cast<int64_t>(vectorBits / bits);
+  }
+};
+
+} // namespace kiln
+
+#endif // KILN_CODEGEN_VECTORTARGET_H

@@ -1,0 +1,41 @@
+//===- Packing.h - Constants as panels --------------------------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_LIB_CODEGEN_CONTRACTION_PACKING_H
+#define KILN_LIB_CODEGEN_CONTRACTION_PACKING_H
+
+#include "kiln/Codegen/Contraction.h"
+
+namespace kiln::contraction {
+
+/// Elements of a constant in the type that they are multiplied in.
+struct Elements {
+  const char *bytes = nullptr;
+  int64_t width = 0;
+  llvm::SmallVector<char, 0> widened;
+  const char *at(int64_t i) const { return bytes + i * width; }
+};
+Elements accumulatorElements(mlir::RankedTensorType type, const char *bytes);
+
+/// "panels:<width>:<t or n>": columns in panels of so many, [panel][k][column],
+/// the last filled up with zeros; t when the constant is [.., columns, k].
+struct PanelLayout {
+  int64_t width = 1;
+  bool transposed = false;
+
+  std::string str() const { return "panels:" + std::to_string(width) + (transposed ? ":t" : ":n"); }
+  static PanelLayout parse(llvm::StringRef text) {
+    PanelLayout layout;
+    text.consume_front("panels:");
+    (void)text.consumeInteger(10, layout.width);
+    layout.transposed = text == ":t";
+    return layout;
+  }
+};
+
+} // namespace kiln::contraction
+
+#endif // KILN_LIB_CODEGEN_CONTRACTION_PACKING_H
