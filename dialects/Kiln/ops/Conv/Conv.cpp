@@ -33,7 +33,8 @@ static LogicalResult checkOperands(std::optional<Location> loc, Adaptor adaptor)
       !llvm::all_of(adaptor.getDilations(), isPositive) ||
       !isPositive(static_cast<int64_t>(adaptor.getGroup())))
     return emitOptionalError(loc, "(C2) strides, dilations and group must be positive");
-  for (const Expr &dim : ArrayRef(shapeOf(w)).drop_front(2))
+  Shape weights = shapeOf(w);
+  for (const Expr &dim : ArrayRef(weights).drop_front(2))
     if (!dim.constant())
       return emitOptionalError(loc, "(C3) the kernel's size must be known, not ", w.getType());
   return success();
