@@ -72,8 +72,8 @@ public:
   Compilation(MLIRContext &context, const ImportTable &importers, const ReferenceTable &references,
               const KernelTable &kernels, KernelCompiler &compiler, const CompileOptions &options,
               kiln::DiagnosticEngine &diags)
-      : context(context), importers(importers), references(references), kernels(kernels), compiler(compiler),
-        options(options), diags(diags) {}
+      : context(context), importers(importers), references(references), kernels(kernels),
+        compiler(compiler), options(options), diags(diags) {}
 
   bool load(StringRef path) {
     start("load");
@@ -105,8 +105,9 @@ public:
 
   bool plan() {
     start("plan");
-    return run(Diag::NoKernel,
-               [&](PassManager &pm) { pm.addPass(createPlanPass(kernels, compiler.target().vector)); });
+    return run(Diag::NoKernel, [&](PassManager &pm) {
+      pm.addPass(createPlanPass(kernels, compiler.target().vector));
+    });
   }
 
   bool generate(bool keepText) {
@@ -143,8 +144,10 @@ public:
     inputs.objects.push_back({StringRef(runtime.data, runtime.size), "runtime"});
     inputs.objects.push_back({StringRef(programObject.data(), programObject.size()), "program"});
     for (const CompiledKernel &kernel : compiledKernels)
-      inputs.objects.push_back({StringRef(kernel.object.data(), kernel.object.size()), kernel.name});
-    std::string stem = llvm::sys::path::stem(output).str(), hex = llvm::toHex(ArrayRef(info.digest), true);
+      inputs.objects.push_back(
+          {StringRef(kernel.object.data(), kernel.object.size()), kernel.name});
+    std::string stem = llvm::sys::path::stem(output).str(),
+                hex = llvm::toHex(ArrayRef(info.digest), true);
     inputs.soname = llvm::sys::path::filename(output).str();
     inputs.modelSymbol = modelSymbolName(stem, hex);
     inputs.weightsSize = layout.weightsSize;
@@ -260,7 +263,8 @@ private:
     llvm::raw_string_ostream os(text);
     printModule(*module, /*printWeights=*/false, os);
     llvm::BLAKE3 hash;
-    hash.update(info.producer + info.target + compiler.target().features + std::to_string(options.optLevel));
+    hash.update(info.producer + info.target + compiler.target().features +
+                std::to_string(options.optLevel));
     hash.update(text);
     for (const WeightSegment &segment : segments)
       hash.update(segment.data);
@@ -275,7 +279,8 @@ private:
     header.name = stem.str();
     header.digest = hex.str();
     header.producer = producerName().str();
-    for (auto [name, argument] : llvm::zip(program.getInputNames(), program.getBody().getArguments()))
+    for (auto [name, argument] :
+         llvm::zip(program.getInputNames(), program.getBody().getArguments()))
       header.inputs.push_back(headerTensor(cast<StringAttr>(name).getValue(), argument.getType()));
     for (auto [name, type] : llvm::zip(program.getOutputNames(), layout.outputs))
       header.outputs.push_back(headerTensor(cast<StringAttr>(name).getValue(), type));
@@ -307,13 +312,15 @@ private:
 Compiler::Compiler() : state(std::make_unique<State>()) {}
 Compiler::~Compiler() = default;
 
-bool Compiler::compile(StringRef model, StringRef output, StringRef header, const CompileOptions &options,
-                       kiln::DiagnosticEngine &diags) {
+bool Compiler::compile(StringRef model, StringRef output, StringRef header,
+                       const CompileOptions &options, kiln::DiagnosticEngine &diags) {
   KernelCompiler *compiler = state->compilerFor(options.cpu, diags);
   if (!compiler)
     return false;
-  Compilation c(state->context, state->importers, state->references, state->kernels, *compiler, options, diags);
-  return c.load(model) && c.import() && c.fuse() && c.plan() && c.generate(false) && c.link(output, header);
+  Compilation c(state->context, state->importers, state->references, state->kernels, *compiler,
+                options, diags);
+  return c.load(model) && c.import() && c.fuse() && c.plan() && c.generate(false) &&
+         c.link(output, header);
 }
 
 bool Compiler::print(StringRef model, Stage stage, raw_ostream &os, const CompileOptions &options,
@@ -321,9 +328,11 @@ bool Compiler::print(StringRef model, Stage stage, raw_ostream &os, const Compil
   KernelCompiler *compiler = state->compilerFor(options.cpu, diags);
   if (!compiler)
     return false;
-  Compilation c(state->context, state->importers, state->references, state->kernels, *compiler, options, diags);
-  bool done = c.load(model) && (stage < Stage::Kiln || c.import()) && (stage < Stage::Fused || c.fuse()) &&
-              (stage < Stage::Plan || c.plan()) && (stage < Stage::LLVM || c.generate(true));
+  Compilation c(state->context, state->importers, state->references, state->kernels, *compiler,
+                options, diags);
+  bool done = c.load(model) && (stage < Stage::Kiln || c.import()) &&
+              (stage < Stage::Fused || c.fuse()) && (stage < Stage::Plan || c.plan()) &&
+              (stage < Stage::LLVM || c.generate(true));
   if (done)
     c.print(stage, os);
   return done;

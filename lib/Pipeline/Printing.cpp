@@ -11,7 +11,8 @@
 using namespace mlir;
 using namespace kiln;
 
-static void printGraph(const onnx::Model &model, const onnx::Graph &graph, raw_ostream &os, unsigned indent) {
+static void printGraph(const onnx::Model &model, const onnx::Graph &graph, raw_ostream &os,
+                       unsigned indent) {
   auto nameOf = [&](onnx::ValueId id) {
     return id == onnx::noValue ? std::string("''") : model.values[id].name;
   };
@@ -40,7 +41,8 @@ static void printGraph(const onnx::Model &model, const onnx::Graph &graph, raw_o
 }
 
 void kiln::printModel(const onnx::Model &model, raw_ostream &os) {
-  os << "# producer " << model.producerName << ' ' << model.producerVersion << ", ir_version " << model.irVersion << '\n';
+  os << "# producer " << model.producerName << ' ' << model.producerVersion << ", ir_version "
+     << model.irVersion << '\n';
   for (const auto &[domain, version] : model.opsets)
     os << "# opset " << (domain.empty() ? "ai.onnx" : domain) << ' ' << version << '\n';
   printGraph(model, model.graph, os, 0);

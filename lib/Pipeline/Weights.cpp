@@ -52,7 +52,8 @@ ModelHeaderTensor kiln::headerTensor(StringRef name, Type type) {
   else if (element.isInteger(1))
     header.cType = "uint8_t";
   else
-    header.cType = (isa<FloatType>(element) || element.isUnsignedInteger() ? "uint" : "int") + std::to_string(bits) + "_t";
+    header.cType = (isa<FloatType>(element) || element.isUnsignedInteger() ? "uint" : "int") +
+                   std::to_string(bits) + "_t";
   llvm::raw_string_ostream(header.dtype) << element;
   for (const Expr &dim : shapeOf(type))
     header.dims.push_back({dim.constant().value_or(-1), dim.str().str()});

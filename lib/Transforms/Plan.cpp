@@ -23,7 +23,8 @@ namespace {
 
 class Planner {
 public:
-  Planner(ModuleOp module, func::FuncOp function, const KernelTable &table, const VectorTarget &target)
+  Planner(ModuleOp module, func::FuncOp function, const KernelTable &table,
+          const VectorTarget &target)
       : module(module), function(function), table(table), target(target), b(module.getContext()) {}
 
   LogicalResult run() {
@@ -53,9 +54,10 @@ private:
       return attr ? attr : b.getDenseI64ArrayAttr({});
     };
     b.setInsertionPointToEnd(module.getBody());
-    program = plan::ProgramOp::create(b, function.getLoc(), function.getSymName(), b.getArrayAttr(inputs),
-                                      b.getArrayAttr(outputs), b.getTypeArrayAttr(function.getResultTypes()), strings(symbolsAttr), ints(lowerAttr),
-                                      ints(upperAttr));
+    program = plan::ProgramOp::create(b, function.getLoc(), function.getSymName(),
+                                      b.getArrayAttr(inputs), b.getArrayAttr(outputs),
+                                      b.getTypeArrayAttr(function.getResultTypes()),
+                                      strings(symbolsAttr), ints(lowerAttr), ints(upperAttr));
     program->setAttr(symbolNamesAttr, strings(symbolNamesAttr));
     SmallVector<Attribute> defaults;
     for (unsigned i = 0; i < function.getNumArguments(); ++i) {
@@ -110,9 +112,8 @@ private:
           return success();
         })
         .Case([&](FusionOp fusion) { return launch(fusion); })
-        .Default([&](Operation *other) {
-          return other->emitError("has no kernel on this target");
-        });
+        .Default(
+            [&](Operation *other) { return other->emitError("has no kernel on this target"); });
   }
 
   /// A packed layout's full name says who packs it.
@@ -125,7 +126,8 @@ private:
     if (!buffer) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(&program.getBody().front());
-      buffer = plan::ConstantOp::create(b, program.getLoc(), value.getType(), value, b.getStringAttr(layout));
+      buffer = plan::ConstantOp::create(b, program.getLoc(), value.getType(), value,
+                                        b.getStringAttr(layout));
     }
     return buffer;
   }
@@ -158,8 +160,8 @@ private:
       buffers[result] = buffer;
       outs.push_back(buffer);
     }
-    plan::LaunchOp::create(b, fusion.getLoc(), kernel, ins, outs, exprsAttr(b.getContext(), symbols),
-                           fusion.getNodes());
+    plan::LaunchOp::create(b, fusion.getLoc(), kernel, ins, outs,
+                           exprsAttr(b.getContext(), symbols), fusion.getNodes());
     return success();
   }
 
@@ -185,8 +187,10 @@ private:
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(program);
     SmallVector<Attribute> symbolNames;
-    auto kernel = plan::KernelOp::create(b, b.getUnknownLoc(), "kernel", fusion.getKernel(), b.getArrayAttr({}),
-                                         b.getStrArrayAttr(SmallVector<StringRef>(layouts.begin(), layouts.end())), fusion.getScheduleAttr());
+    auto kernel = plan::KernelOp::create(
+        b, b.getUnknownLoc(), "kernel", fusion.getKernel(), b.getArrayAttr({}),
+        b.getStrArrayAttr(SmallVector<StringRef>(layouts.begin(), layouts.end())),
+        fusion.getScheduleAttr());
     IRMapping map;
     fusion.getBody().cloneInto(&kernel.getBody(), map);
     Block &body = kernel.getBody().front();
@@ -196,7 +200,8 @@ private:
       mergeAxes(body, table);
     symbols = renameSymbols(kernel, body);
     for (size_t i = 0; i < symbols.size(); ++i)
-      symbolNames.push_back(b.getStringAttr((symbols[i].str().starts_with("%") ? "%s" : "s") + llvm::utostr(i)));
+      symbolNames.push_back(
+          b.getStringAttr((symbols[i].str().starts_with("%") ? "%s" : "s") + llvm::utostr(i)));
     kernel.setSymbolsAttr(b.getArrayAttr(symbolNames));
 
     std::string text;
@@ -232,16 +237,19 @@ private:
       b.setInsertionPointToEnd(&program.getBody().front());
       Value source = bufferOf(value);
       OpBuilder fb(function.getBody().front().getTerminator());
-      auto fusion = FusionOp::create(fb, value.getLoc(), TypeRange{value.getType()}, ValueRange{value}, "loop", "",
-                                     StringAttr(), DictionaryAttr(), DictionaryAttr());
+      auto fusion =
+          FusionOp::create(fb, value.getLoc(), TypeRange{value.getType()}, ValueRange{value},
+                           "loop", "", StringAttr(), DictionaryAttr(), DictionaryAttr());
       Block &body = fusion.getBody().emplaceBlock();
       Value argument = body.addArgument(value.getType(), value.getLoc());
       fb.setInsertionPointToEnd(&body);
       YieldOp::create(fb, value.getLoc(), argument);
       SmallVector<Expr> symbols;
       StringRef kernel = kernelFor(fusion, std::string(), symbols);
-      Value out = plan::OutputOp::create(b, value.getLoc(), value.getType(), b.getI64IntegerAttr(index));
-      plan::LaunchOp::create(b, value.getLoc(), kernel, source, out, exprsAttr(b.getContext(), symbols), "");
+      Value out =
+          plan::OutputOp::create(b, value.getLoc(), value.getType(), b.getI64IntegerAttr(index));
+      plan::LaunchOp::create(b, value.getLoc(), kernel, source, out,
+                             exprsAttr(b.getContext(), symbols), "");
     }
   }
 

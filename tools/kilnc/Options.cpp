@@ -19,27 +19,32 @@ using namespace kiln;
 static cl::OptionCategory category("kilnc options");
 
 static cl::opt<std::string> model(cl::Positional, cl::desc("<model.onnx>"), cl::cat(category));
-static cl::opt<std::string> output("o", cl::value_desc("file"),
-                                   cl::desc("Output: the artefact (default: the model's name with .so), or the text of "
-                                            "--emit (default: standard output)"),
-                                   cl::cat(category));
-static cl::opt<std::string> header("header", cl::value_desc("file"),
-                                   cl::desc("C header of the artefact (default: beside it; \"\" for none)"),
-                                   cl::cat(category));
-static cl::opt<std::string> target("target", cl::value_desc("name"), cl::init("cpu"), cl::desc("Target: cpu"),
-                                   cl::cat(category));
-static cl::opt<std::string> cpu("cpu", cl::value_desc("name"), cl::init("native"),
-                                cl::desc("Processor: native, x86-64-v2, x86-64-v3, x86-64-v4, or a name that LLVM knows"),
-                                cl::cat(category));
-static cl::list<std::string> dims("dim", cl::value_desc("NAME=N or NAME=LO..HI"),
-                                  cl::desc("Fix a dimension, or state its range (may be given again)"),
-                                  cl::cat(category));
-static cl::opt<std::string> batchDim("batch-dim", cl::value_desc("NAME"), cl::desc("The dimension that is the batch"),
+static cl::opt<std::string>
+    output("o", cl::value_desc("file"),
+           cl::desc("Output: the artefact (default: the model's name with .so), or the text of "
+                    "--emit (default: standard output)"),
+           cl::cat(category));
+static cl::opt<std::string>
+    header("header", cl::value_desc("file"),
+           cl::desc("C header of the artefact (default: beside it; \"\" for none)"),
+           cl::cat(category));
+static cl::opt<std::string> target("target", cl::value_desc("name"), cl::init("cpu"),
+                                   cl::desc("Target: cpu"), cl::cat(category));
+static cl::opt<std::string>
+    cpu("cpu", cl::value_desc("name"), cl::init("native"),
+        cl::desc("Processor: native, x86-64-v2, x86-64-v3, x86-64-v4, or a name that LLVM knows"),
+        cl::cat(category));
+static cl::list<std::string>
+    dims("dim", cl::value_desc("NAME=N or NAME=LO..HI"),
+         cl::desc("Fix a dimension, or state its range (may be given again)"), cl::cat(category));
+static cl::opt<std::string> batchDim("batch-dim", cl::value_desc("NAME"),
+                                     cl::desc("The dimension that is the batch"),
                                      cl::cat(category));
 static cl::opt<unsigned> optLevel("O", cl::Prefix, cl::init(2), cl::value_desc("0-3"),
                                   cl::desc("Optimization level (default 2)"), cl::cat(category));
 static cl::opt<unsigned> jobs("j", cl::init(0), cl::value_desc("N"),
-                              cl::desc("Threads that generate code (default: one a core)"), cl::cat(category));
+                              cl::desc("Threads that generate code (default: one a core)"),
+                              cl::cat(category));
 static cl::opt<Stage>
     emitStage("emit", cl::desc("Print a stage instead of writing an artefact"), cl::init(Stage::So),
               cl::values(clEnumValN(Stage::Onnx, "onnx", "the checked model"),
@@ -47,15 +52,18 @@ static cl::opt<Stage>
                          clEnumValN(Stage::Fused, "fused", "fused groups"),
                          clEnumValN(Stage::Plan, "plan", "buffers, kernels, launches"),
                          clEnumValN(Stage::Kernels, "kernels", "the kernels' loops"),
-                         clEnumValN(Stage::LLVM, "llvm", "LLVM IR"), clEnumValN(Stage::Asm, "asm", "assembly"),
+                         clEnumValN(Stage::LLVM, "llvm", "LLVM IR"),
+                         clEnumValN(Stage::Asm, "asm", "assembly"),
                          clEnumValN(Stage::Obj, "obj", "the program's object file"),
                          clEnumValN(Stage::So, "so", "the artefact (default)")),
               cl::cat(category));
-static cl::opt<bool> printWeights("print-weights", cl::desc("Print all elements of constants with --emit"),
+static cl::opt<bool> printWeights("print-weights",
+                                  cl::desc("Print all elements of constants with --emit"),
                                   cl::cat(category));
 static cl::opt<bool> quiet("quiet", cl::desc("No progress lines"), cl::cat(category));
 static cl::opt<bool> timing("timing", cl::desc("Print the time of each phase"), cl::cat(category));
-static cl::opt<bool> jsonDiagnostics("json-diagnostics", cl::desc("Print errors as one JSON document"),
+static cl::opt<bool> jsonDiagnostics("json-diagnostics",
+                                     cl::desc("Print errors as one JSON document"),
                                      cl::cat(category));
 
 /// "N" or "LO..HI".
@@ -75,7 +83,8 @@ static bool usage(kiln::DiagnosticEngine &diags, const Twine &text) {
   return false;
 }
 
-bool kiln::parseOptions(int argc, char **argv, Invocation &invocation, kiln::DiagnosticEngine &diags) {
+bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
+                        kiln::DiagnosticEngine &diags) {
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter([](raw_ostream &os) { os << producerName() << "\n"; });
   std::string errors;
@@ -133,8 +142,8 @@ static size_t reproducerLength;
 
 /// Only async-signal-safe calls here.
 static void crash(int) {
-  static const char text[] =
-      "kilnc: internal error K099: the compiler crashed. Please report it with the model and this command:\n  ";
+  static const char text[] = "kilnc: internal error K099: the compiler crashed. Please report it "
+                             "with the model and this command:\n  ";
   (void)!write(2, text, sizeof(text) - 1);
   (void)!write(2, reproducer, reproducerLength);
   _exit(static_cast<int>(ExitCode::Internal));

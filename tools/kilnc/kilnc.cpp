@@ -22,7 +22,8 @@ namespace {
 class Progress {
 public:
   Progress(const Invocation &invocation)
-      : show(!invocation.quiet && sys::Process::StandardErrIsDisplayed()), times(invocation.timing) {}
+      : show(!invocation.quiet && sys::Process::StandardErrIsDisplayed()),
+        times(invocation.timing) {}
 
   void start(StringRef phase, unsigned index, unsigned total) {
     end();
@@ -84,7 +85,8 @@ int main(int argc, char **argv) {
   };
   Compiler compiler;
   if (invocation.stage == Stage::So)
-    compiler.compile(invocation.model, invocation.output, invocation.header, invocation.options, diags);
+    compiler.compile(invocation.model, invocation.output, invocation.header, invocation.options,
+                     diags);
   else
     emitText(compiler, invocation, diags);
   progress.end();

@@ -187,7 +187,11 @@ TEST(Loader, CyclesLeaveNothing) {
       expectRuns(kiln_artefact_api(artefact));
     ASSERT_EQ(kiln_close(artefact), KILN_OK);
   }
+#ifndef KILN_UNDER_TSAN // whose own mappings grow
   EXPECT_LE(countMappings(), before + 4);
+#else
+  (void)before;
+#endif
 }
 
 TEST(Loader, RefusesWhatIsNoArtefact) {

@@ -56,12 +56,12 @@ public:
   /// Writes the artefact to `output` and, unless `header` is empty, its C
   /// header. Returns false when it failed: `diags` says why, and nothing was
   /// written. lld resets every llvm::cl option of the process on the way.
-  bool compile(llvm::StringRef model, llvm::StringRef output, llvm::StringRef header, const CompileOptions &options,
-               DiagnosticEngine &diags);
+  bool compile(llvm::StringRef model, llvm::StringRef output, llvm::StringRef header,
+               const CompileOptions &options, DiagnosticEngine &diags);
 
   /// Stops after `stage` (not So) and prints it.
-  bool print(llvm::StringRef model, Stage stage, llvm::raw_ostream &os, const CompileOptions &options,
-             DiagnosticEngine &diags);
+  bool print(llvm::StringRef model, Stage stage, llvm::raw_ostream &os,
+             const CompileOptions &options, DiagnosticEngine &diags);
 
 private:
   struct State;
