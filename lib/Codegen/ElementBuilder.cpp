@@ -529,9 +529,9 @@ Value ElementBuilder::branch(Value condition, function_ref<Value()> then,
   state.addOperands(condition);
   Value values[2];
   Block *blocks[2];
+  function_ref<Value()> bodies[] = {then, otherwise};
   {
     OpBuilder::InsertionGuard guard(b);
-    function_ref<Value()> bodies[] = {then, otherwise};
     for (auto [i, body] : llvm::enumerate(bodies)) {
       blocks[i] = &state.addRegion()->emplaceBlock();
       b.setInsertionPointToEnd(blocks[i]);

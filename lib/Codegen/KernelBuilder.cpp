@@ -85,6 +85,22 @@ SmallVector<Value> KernelBuilder::loop(Value lower, Value upper, int64_t step, V
   return SmallVector<Value>(op.getResults());
 }
 
+void KernelBuilder::branch(Value condition, function_ref<void()> then,
+                           function_ref<void()> otherwise) {
+  auto build = [&](function_ref<void()> body) {
+    return [&, body](OpBuilder &inner, Location) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToEnd(inner.getInsertionBlock());
+      body();
+      scf::YieldOp::create(b, loc);
+    };
+  };
+  if (otherwise)
+    scf::IfOp::create(b, loc, condition, build(then), build(otherwise));
+  else
+    scf::IfOp::create(b, loc, condition, build(then));
+}
+
 /// Lane counts of the loops that cover a range one after the other, down to 1:
 /// a short step in between keeps long vectors from leaving many single elements.
 static SmallVector<int64_t, 3> laneSteps(int64_t lanes) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RegionText.h"
+#include "kiln/Support/Expr.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <cstring>
 
@@ -73,4 +74,69 @@ std::string kiln::matMulText(const MatMulCase &c) {
           .str();
   text += c.epilogue;
   return text + "return " + (c.epilogue.empty() ? "%y" : "%z") + " : " + y + " }";
+}
+
+static std::vector<int64_t> orOnes(const std::vector<int64_t> &values, size_t count) {
+  return values.empty() ? std::vector<int64_t>(count, 1) : values;
+}
+
+static std::string listed(const std::vector<int64_t> &values) {
+  std::string text = "array<i64: ";
+  for (size_t i = 0; i < values.size(); ++i)
+    text += (i ? ", " : "") + std::to_string(values[i]);
+  return text + ">";
+}
+
+static std::vector<std::string> padsOf(const ConvCase &c) {
+  return c.pads.empty() ? std::vector<std::string>(2 * (c.x.size() - 2), "0") : c.pads;
+}
+
+std::vector<std::string> kiln::convResult(const ConvCase &c) {
+  size_t spatial = c.x.size() - 2;
+  auto strides = orOnes(c.strides, spatial), dilations = orOnes(c.dilations, spatial);
+  auto pads = padsOf(c);
+  Expr outputs = *Expr::parse(c.transposed ? c.w[1] : c.w[0]) * Expr(c.transposed ? c.group : 1);
+  std::vector<std::string> result = {c.x[0], outputs.str().str()};
+  for (size_t d = 0; d < spatial; ++d) {
+    Expr in = *Expr::parse(c.x[d + 2]), stride = strides[d];
+    Expr extent = (*Expr::parse(c.w[d + 2]) - Expr(1)) * Expr(dilations[d]) + Expr(1);
+    Expr around = *Expr::parse(pads[d]) + *Expr::parse(pads[d + spatial]);
+    Expr size = c.transposed ? (in - Expr(1)) * stride + extent - around +
+                                   Expr(c.outputPadding.empty() ? 0 : c.outputPadding[d])
+                             : Expr::floorDiv(in + around - extent + stride, stride);
+    result.push_back(size.str().str());
+  }
+  return result;
+}
+
+std::string kiln::convText(const ConvCase &c) {
+  size_t spatial = c.x.size() - 2;
+  std::string x = tensorText(c.x, c.element), w = tensorText(c.w, c.element),
+              y = tensorText(convResult(c), c.element);
+  std::string text = "func.func @f(%x: " + x;
+  if (!c.constantW)
+    text += ", %w: " + w;
+  text += c.extraArguments + ") -> " + y + " {\n";
+  if (c.constantW) {
+    int64_t count = 1;
+    for (const std::string &dim : c.w)
+      count *= std::stoll(dim);
+    text += "%w = kiln.constant dense<\"" + constantText(count, c.element) + "\"> : " + w + "\n";
+  }
+  std::string pads;
+  for (const std::string &pad : padsOf(c))
+    pads += (pads.empty() ? "\"" : ", \"") + pad + "\"";
+  text += std::string("%y = kiln.") + (c.transposed ? "conv_transpose" : "conv") +
+          " %x, %w {strides = " + listed(orOnes(c.strides, spatial)) +
+          ", dilations = " + listed(orOnes(c.dilations, spatial)) + ", pads = #kiln.exprs<" + pads +
+          ">, group = " + std::to_string(c.group);
+  if (c.transposed)
+    text += ", output_padding = " +
+            listed(c.outputPadding.empty() ? std::vector<int64_t>(spatial, 0) : c.outputPadding);
+  text += "} : (" + x + ", " + w + ") -> " + y + "\n";
+  std::string epilogue = c.epilogue;
+  for (size_t at; (at = epilogue.find("$y")) != std::string::npos;)
+    epilogue.replace(at, 2, y);
+  text += epilogue;
+  return text + "return " + (epilogue.empty() ? "%y" : "%z") + " : " + y + " }";
 }

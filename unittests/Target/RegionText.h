@@ -30,6 +30,22 @@ struct MatMulCase {
 
 std::string matMulText(const MatMulCase &c);
 
+struct ConvCase {
+  std::vector<std::string> x, w;
+  std::vector<int64_t> strides = {}, dilations = {}; // empty: ones
+  std::vector<std::string> pads = {};                // empty: zeros
+  int64_t group = 1;
+  bool transposed = false;
+  std::vector<int64_t> outputPadding = {};
+  std::string element = "f32";
+  bool constantW = true;
+  std::string epilogue = {}; // ops from %y to %z; $y is the type
+  std::string extraArguments = {};
+};
+
+std::vector<std::string> convResult(const ConvCase &c);
+std::string convText(const ConvCase &c);
+
 } // namespace kiln
 
 #endif // KILN_UNITTESTS_TARGET_REGIONTEXT_H

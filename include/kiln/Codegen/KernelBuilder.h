@@ -74,6 +74,9 @@ public:
   loop(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange init,
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value iv, mlir::ValueRange carried)>
            body);
+  /// Emits `then` where the condition holds at run time, else `otherwise`.
+  void branch(mlir::Value condition, llvm::function_ref<void()> then,
+              llvm::function_ref<void()> otherwise = nullptr);
   /// Calls `body` for [lower, upper): first in steps of `lanes` with a builder
   /// of that many lanes and a consecutive iv, then one by one for the rest. When
   /// an op gives up on lanes, one by one throughout. `body` must not keep state.

@@ -365,14 +365,6 @@ void MatMulEmitter::emitBlock(Value block, Work work) {
     k.loop(work.rowFrom, end, tile.rows,
            [&](Value row) { emitTile(tile.rows, row, nullptr, work); });
   };
-  auto ifTrue = [&](Value condition, function_ref<void()> body) {
-    scf::IfOp::create(k.b, k.loc, condition, [&](OpBuilder &inner, Location) {
-      OpBuilder::InsertionGuard guard(k.b);
-      k.b.setInsertionPointToEnd(inner.getInsertionBlock());
-      body();
-      scf::YieldOp::create(k.b, k.loc);
-    });
-  };
   if (total) {
     if (*total == 0)
       return;
@@ -392,7 +384,7 @@ void MatMulEmitter::emitBlock(Value block, Work work) {
       return;
     if (blocks == 1)
       return rest();
-    return ifTrue(math.compare(arith::CmpIPredicate::eq, block, k.index(blocks - 1)), rest);
+    return k.branch(math.compare(arith::CmpIPredicate::eq, block, k.index(blocks - 1)), rest);
   }
   Value rest = math.rem(math.sub(work.rowTo, work.rowFrom), k.index(tile.rows));
   Value end = math.sub(work.rowTo, rest);
@@ -401,11 +393,11 @@ void MatMulEmitter::emitBlock(Value block, Work work) {
   int64_t step = thinRows(tile);
   k.loop(end, work.rowTo, step, [&](Value row) {
     Value left = math.sub(work.rowTo, row), one = k.index(1);
-    ifTrue(math.compare(arith::CmpIPredicate::eq, left, one),
-           [&] { emitTile(1, row, nullptr, work); });
+    k.branch(math.compare(arith::CmpIPredicate::eq, left, one),
+             [&] { emitTile(1, row, nullptr, work); });
     if (step > 1)
-      ifTrue(math.compare(arith::CmpIPredicate::sgt, left, one),
-             [&] { emitTile(step, row, left, work); });
+      k.branch(math.compare(arith::CmpIPredicate::sgt, left, one),
+               [&] { emitTile(step, row, left, work); });
   });
 }
 

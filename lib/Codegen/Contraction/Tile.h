@@ -85,8 +85,6 @@ private:
   void storeFromRegisters(const TileShape &tile, llvm::ArrayRef<mlir::Value> sums,
                           const Place &place);
   void storeByLoop(const TileShape &tile, llvm::ArrayRef<mlir::Value> sums, const Place &place);
-  void ifTrue(mlir::Value condition, llvm::function_ref<void()> then,
-              llvm::function_ref<void()> otherwise = nullptr);
 
   KernelBuilder &k;
   mlir::Operation *anchor;
