@@ -214,10 +214,9 @@ TEST_P(Session, OwnOutputsMayBeInputs) {
 TEST_P(Session, TellsShapesBeforehand) {
   Tensor x({9, 8});
   x.view.data = nullptr;
-  int64_t yDims[2], zDims[2], lateDims[1];
-  DLTensor y = {}, z = {}, late = {};
+  int64_t yDims[2], lateDims[1];
+  DLTensor y = {}, late = {};
   y.shape = yDims;
-  z.shape = zDims;
   late.shape = lateDims;
   const DLTensor *inputs[] = {&x.view};
   DLTensor *outputs[] = {&y, nullptr, &late};
