@@ -37,7 +37,7 @@ config.environment["FILECHECK_OPTS"] = (
 )
 config.environment["PYTHONPATH"] = os.path.join(config.kiln_source_dir, "runtime", "python")
 # Where that package finds libkiln.
-config.environment["KILN_LIBRARY_DIR"] = os.path.join(config.kiln_binary_dir, "lib")
+config.environment["KILN_LIBRARY"] = os.path.join(config.kiln_binary_dir, "lib", "libkiln.so")
 # Tests neither read nor fill the user's compile cache.
 config.environment["KILN_CACHE_DIR"] = os.path.join(config.test_exec_root, "cache")
 for name in ("ASAN_OPTIONS", "UBSAN_OPTIONS", "TSAN_OPTIONS", "OPENBLAS_CORETYPE"):

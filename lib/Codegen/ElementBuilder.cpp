@@ -7,6 +7,7 @@
 
 #include "kiln/Codegen/ElementBuilder.h"
 #include "kiln/Codegen/EmitExpr.h"
+#include "kiln/Codegen/IndexMath.h"
 #include "kiln/Codegen/KernelTable.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -29,9 +30,8 @@ Value ElementBuilder::element(Value tensor, ArrayRef<Value> index) {
     return value;
   };
   if (llvm::any_of(index, [](Value i) { return isa<VectorType>(i.getType()); }))
-    return remember(eachLane(index, [&](ElementBuilder &e, ArrayRef<Value> at) {
-      return e.element(tensor, at);
-    }));
+    return remember(eachLane(
+        index, [&](ElementBuilder &e, ArrayRef<Value> at) { return e.element(tensor, at); }));
   if (auto source = sources.find(tensor); source != sources.end())
     return remember(source->second(*this, index));
   if (auto buffer = buffers.find(tensor); buffer != buffers.end())
@@ -80,9 +80,8 @@ ElementBuilder ElementBuilder::withLanes(int64_t other) const {
   return result;
 }
 
-SmallVector<Value>
-ElementBuilder::loop(Value lower, Value upper, ValueRange init,
-                     function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SmallVector<Value> ElementBuilder::loop(Value lower, Value upper, ValueRange init,
+                                        function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   // What is computed inside does not dominate what comes after.
   auto saved = memo;
   auto op = scf::ForOp::create(b, loc, lower, upper, index(1), init,
@@ -321,7 +320,7 @@ Value ElementBuilder::div(Value x, Value y) {
   std::tie(x, y) = unifyIndices(x, y);
   if (isConsecutive(x) || isConsecutive(y))
     giveUp(b.getIndexType());
-  return arith::DivUIOp::create(b, loc, x, y);
+  return IndexMath(b, loc).div(x, y);
 }
 
 Value ElementBuilder::rem(Value x, Value y) {
@@ -330,7 +329,7 @@ Value ElementBuilder::rem(Value x, Value y) {
   std::tie(x, y) = unifyIndices(x, y);
   if (isConsecutive(x) || isConsecutive(y))
     giveUp(b.getIndexType());
-  return arith::RemUIOp::create(b, loc, x, y);
+  return IndexMath(b, loc).rem(x, y);
 }
 
 Value ElementBuilder::toIndex(Value element, Type elementType) {
@@ -340,6 +339,13 @@ Value ElementBuilder::toIndex(Value element, Type elementType) {
   if (isUnsigned(elementType))
     return arith::IndexCastUIOp::create(b, loc, type, element);
   return arith::IndexCastOp::create(b, loc, type, element);
+}
+
+Value ElementBuilder::toPlace(Value element, Type elementType, const Expr &dim) {
+  Value at = toIndex(element, elementType), size = this->size(dim), zero = index(0);
+  if (!isUnsigned(elementType))
+    at = selectIndex(compare(arith::CmpIPredicate::slt, at, zero), add(at, size), at);
+  return maxIndex(minIndex(at, sub(size, index(1))), zero);
 }
 
 Value ElementBuilder::fromIndex(Value index, Type elementType) {
@@ -523,9 +529,9 @@ Value ElementBuilder::branch(Value condition, function_ref<Value()> then,
   state.addOperands(condition);
   Value values[2];
   Block *blocks[2];
+  function_ref<Value()> bodies[] = {then, otherwise};
   {
     OpBuilder::InsertionGuard guard(b);
-    function_ref<Value()> bodies[] = {then, otherwise};
     for (auto [i, body] : llvm::enumerate(bodies)) {
       blocks[i] = &state.addRegion()->emplaceBlock();
       b.setInsertionPointToEnd(blocks[i]);

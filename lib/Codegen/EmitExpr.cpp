@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kiln/Codegen/EmitExpr.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "kiln/Codegen/IndexMath.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -53,7 +53,7 @@ private:
   /// floor(x / y) for y > 0.
   Value floorDivide(const Expr &expr, Value x, Value y) {
     if (expr.isNonNegative())
-      return arith::DivUIOp::create(b, loc, x, y);
+      return IndexMath(b, loc).div(x, y);
     Value quotient = arith::DivSIOp::create(b, loc, x, y),
           rest = arith::RemSIOp::create(b, loc, x, y);
     Value below = compare(arith::CmpIPredicate::slt, rest, constant(0));

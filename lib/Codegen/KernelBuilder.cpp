@@ -85,6 +85,22 @@ SmallVector<Value> KernelBuilder::loop(Value lower, Value upper, int64_t step, V
   return SmallVector<Value>(op.getResults());
 }
 
+void KernelBuilder::branch(Value condition, function_ref<void()> then,
+                           function_ref<void()> otherwise) {
+  auto build = [&](function_ref<void()> body) {
+    return [&, body](OpBuilder &inner, Location) {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToEnd(inner.getInsertionBlock());
+      body();
+      scf::YieldOp::create(b, loc);
+    };
+  };
+  if (otherwise)
+    scf::IfOp::create(b, loc, condition, build(then), build(otherwise));
+  else
+    scf::IfOp::create(b, loc, condition, build(then));
+}
+
 /// Lane counts of the loops that cover a range one after the other, down to 1:
 /// a short step in between keeps long vectors from leaving many single elements.
 static SmallVector<int64_t, 3> laneSteps(int64_t lanes) {
@@ -136,6 +152,37 @@ void KernelBuilder::vectorLoop(Value lower, Value upper, int64_t lanes,
       lower = end;
     }
   }
+}
+
+void KernelBuilder::nest(ArrayRef<Value> prefix, ArrayRef<Value> sizes, int64_t lanes,
+                         function_ref<void(ElementBuilder &, ArrayRef<Value>)> body) {
+  auto with = [&](Value i) {
+    Index index(prefix);
+    index.push_back(i);
+    return index;
+  };
+  if (sizes.empty()) {
+    ElementBuilder e = elements();
+    return body(e, prefix);
+  }
+  if (sizes.size() == 1)
+    return vectorLoop(index(0), sizes[0], lanes,
+                      [&](ElementBuilder &e, Value i) { body(e, with(i)); });
+  loop(index(0), sizes[0], 1, [&](Value i) { nest(with(i), sizes.drop_front(), lanes, body); });
+}
+
+SmallVector<Value> KernelBuilder::sizes(ArrayRef<Expr> shape) {
+  SmallVector<Value> values;
+  for (const Expr &dim : shape)
+    values.push_back(size(dim));
+  return values;
+}
+
+void KernelBuilder::ifThen(Value condition, function_ref<void()> body) {
+  auto op = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op.thenBlock()->getTerminator());
+  body();
 }
 
 SmallVector<Value> KernelBuilder::vectorReduce(

@@ -85,15 +85,7 @@ Rows::Rows(KernelBuilder &k, Operation *anchor, ArrayRef<bool> alongAxes)
   operandDirect = isa<BlockArgument>(anchor->getOperand(0));
   resultDirect = k.results().size() == 1 && k.results()[0] == anchor->getResult(0);
   resultHasRows = shapeOf(anchor->getResult(0)) == shape;
-  nativeLanes = k.target.lanes(Float32Type::get(k.b.getContext()));
-  auto consider = [&](Value value) {
-    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-      nativeLanes = std::min(nativeLanes, k.target.lanes(type.getElementType()));
-  };
-  for (Value argument : k.region().getArguments())
-    consider(argument);
-  for (Operation &op : k.region())
-    llvm::for_each(op.getResults(), consider);
+  nativeLanes = k.commonLanes();
   for (auto [dim, inRow] : llvm::zip(shape, along)) {
     if (inRow)
       rowLength = rowLength * dim;

@@ -22,8 +22,8 @@ namespace {
 /// State of one import, shared by all nodes.
 class ModelImporter {
 public:
-  ModelImporter(onnx::Model &model, const ImportOptions &options, const ImportTable &table, MLIRContext &context,
-                kiln::DiagnosticEngine &diags)
+  ModelImporter(onnx::Model &model, const ImportOptions &options, const ImportTable &table,
+                MLIRContext &context, kiln::DiagnosticEngine &diags)
       : model(model), options(options), table(table), context(context), b(&context), diags(diags) {}
 
   OwningOpRef<ModuleOp> run();
@@ -95,11 +95,13 @@ public:
   }
   std::optional<SmallVector<double>> floatsAttr(StringRef name) const override {
     auto *a = node.attribute(name);
-    return a ? std::optional(SmallVector<double>(a->floats.begin(), a->floats.end())) : std::nullopt;
+    return a ? std::optional(SmallVector<double>(a->floats.begin(), a->floats.end()))
+             : std::nullopt;
   }
   std::optional<SmallVector<std::string>> stringsAttr(StringRef name) const override {
     auto *a = node.attribute(name);
-    return a ? std::optional(SmallVector<std::string>(a->strings.begin(), a->strings.end())) : std::nullopt;
+    return a ? std::optional(SmallVector<std::string>(a->strings.begin(), a->strings.end()))
+             : std::nullopt;
   }
   ElementsAttr tensorAttr(StringRef name) const override {
     auto *a = node.attribute(name);
@@ -112,7 +114,8 @@ public:
     std::string hint = importer.model.values[node.inputs[i]].name;
     if (auto elements = importer.symbolic.findOrBind(input(i), b, loc, hint))
       return Shape(elements->begin(), elements->end());
-    return refuse("input " + Twine(i) + " ('" + hint + "') holds sizes whose number is not known or above " +
+    return refuse("input " + Twine(i) + " ('" + hint +
+                      "') holds sizes whose number is not known or above " +
                       Twine(SymbolicValues::maxElements),
                   "a shape operand of static length");
   }
@@ -126,7 +129,9 @@ public:
     }
     return elements ? std::optional(ints) : std::nullopt;
   }
-  Expr freshSymbol(StringRef hint, bool isSize) override { return importer.symbolic.fresh(hint, isSize); }
+  Expr freshSymbol(StringRef hint, bool isSize) override {
+    return importer.symbolic.fresh(hint, isSize);
+  }
   Shape bind(Value tensor, StringRef hint, bool isSize) override {
     auto symbols = importer.symbolic.bind(tensor, b, loc, hint, isSize);
     return Shape(symbols.begin(), symbols.end());
@@ -151,7 +156,9 @@ public:
   }
 
 private:
-  void locate(kiln::Diagnostic &diag) { diag.atNode(node.label()).withOp(node.opType, node.domain, node.opset); }
+  void locate(kiln::Diagnostic &diag) {
+    diag.atNode(node.label()).withOp(node.opType, node.domain, node.opset);
+  }
 
   ModelImporter &importer;
   const onnx::Node &node;
@@ -165,7 +172,8 @@ ElementsAttr ModelImporter::elements(const onnx::Tensor &tensor, const Twine &wh
     diags.report(Diag::UnsupportedType, what.str(), onnx::elemTypeName(tensor.elemType));
     return nullptr;
   }
-  TensorData data(RankedTensorType::get(tensor.dims, type), reinterpret_cast<const char *>(tensor.data), tensor.owner);
+  TensorData data(RankedTensorType::get(tensor.dims, type),
+                  reinterpret_cast<const char *>(tensor.data), tensor.owner);
   return elementsAttr(data, tensor.name.empty() ? "constant" : tensor.name);
 }
 
@@ -177,7 +185,8 @@ Expr ModelImporter::declareSymbol(StringRef modelName, StringRef symbol) {
       return range->second.lower;
   }
   std::string name = symbolic.claim(symbol);
-  symbols.push_back({name, modelName.str(), range == options.dims.end() ? DimRange() : range->second});
+  symbols.push_back(
+      {name, modelName.str(), range == options.dims.end() ? DimRange() : range->second});
   return Expr::symbol(name);
 }
 
@@ -195,14 +204,17 @@ Expr ModelImporter::inputDim(const onnx::ValueInfo &info, size_t axis) {
 }
 
 std::optional<RankedTensorType> ModelImporter::inputType(const onnx::ValueInfo &info) {
-  Type element =
-      info.type.isTensor() ? elementTypeOfOnnx(&context, static_cast<int64_t>(info.type.elemType)) : Type();
+  Type element = info.type.isTensor()
+                     ? elementTypeOfOnnx(&context, static_cast<int64_t>(info.type.elemType))
+                     : Type();
   if (!element) {
     diags.report(Diag::UnsupportedType, "input '" + info.name + "'", info.type.str());
     return std::nullopt;
   }
   if (!info.type.hasShape) {
-    diags.report(Diag::UnsupportedForm, "input '" + info.name + "' has no shape, so its rank is not known")
+    diags
+        .report(Diag::UnsupportedForm,
+                "input '" + info.name + "' has no shape, so its rank is not known")
         .nearestSupported("a shape with named or unnamed dimensions");
     return std::nullopt;
   }
@@ -231,7 +243,8 @@ bool ModelImporter::importInputs(func::FuncOp function) {
       attributes.set(defaultAttr, value);
     }
     unsigned index = function.getNumArguments();
-    if (failed(function.insertArgument(index, *type, attributes.getDictionary(&context), b.getUnknownLoc())))
+    if (failed(function.insertArgument(index, *type, attributes.getDictionary(&context),
+                                       b.getUnknownLoc())))
       return false;
     values[id] = function.getArgument(index);
   }
@@ -250,7 +263,8 @@ bool ModelImporter::importInputs(func::FuncOp function) {
 }
 
 ImportHandler ModelImporter::handlerOf(const onnx::Node &node) const {
-  return table.find(node.domain.empty() ? node.opType : node.domain + ":" + node.opType, node.sinceVersion);
+  return table.find(node.domain.empty() ? node.opType : node.domain + ":" + node.opType,
+                    node.sinceVersion);
 }
 
 bool ModelImporter::isSupported(const onnx::Node &node) const {
@@ -258,7 +272,9 @@ bool ModelImporter::isSupported(const onnx::Node &node) const {
 }
 
 void ModelImporter::reportUnsupported(const onnx::Node &node) {
-  diags.report(Diag::UnsupportedOperator, node.opType, node.domain.empty() ? "ai.onnx" : node.domain, node.opset)
+  diags
+      .report(Diag::UnsupportedOperator, node.opType, node.domain.empty() ? "ai.onnx" : node.domain,
+              node.opset)
       .atNode(node.label())
       .withOp(node.opType, node.domain, node.opset);
 }
@@ -315,7 +331,8 @@ void ModelImporter::importNode(const onnx::Node &node, unsigned depth) {
   }
   SmallVector<onnx::Type> types;
   for (onnx::ValueId id : node.inputs)
-    types.push_back(id == onnx::noValue ? onnx::Type() : onnxTypeOf(values.lookup(id), model.typeOf(id)));
+    types.push_back(id == onnx::noValue ? onnx::Type()
+                                        : onnxTypeOf(values.lookup(id), model.typeOf(id)));
   onnx::Expansion expansion;
   // Function bodies call functions: a schema that expands into itself must end.
   constexpr unsigned maxDepth = 16;
@@ -391,7 +408,8 @@ OwningOpRef<ModuleOp> ModelImporter::run() {
   return module;
 }
 
-OwningOpRef<ModuleOp> kiln::importModel(onnx::Model &model, const ImportOptions &options, const ImportTable &table,
-                                        MLIRContext &context, kiln::DiagnosticEngine &diags) {
+OwningOpRef<ModuleOp> kiln::importModel(onnx::Model &model, const ImportOptions &options,
+                                        const ImportTable &table, MLIRContext &context,
+                                        kiln::DiagnosticEngine &diags) {
   return ModelImporter(model, options, table, context, diags).run();
 }

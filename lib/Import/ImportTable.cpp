@@ -31,7 +31,9 @@ void kiln::registerImporters(ImportTable &table) {
 
 Type kiln::elementTypeOfOnnx(MLIRContext *context, int64_t number) {
   Builder b(context);
-  auto unsignedType = [&](unsigned bits) { return IntegerType::get(context, bits, IntegerType::Unsigned); };
+  auto unsignedType = [&](unsigned bits) {
+    return IntegerType::get(context, bits, IntegerType::Unsigned);
+  };
   switch (number) {
   case 1:
     return b.getF32Type();
@@ -87,6 +89,16 @@ Value NodeImporter::create(StringRef opName, ValueRange operands,
       return nullptr;
   auto op = tryBuild(b, loc, opName, operands, attributes);
   return succeeded(op) ? Value((*op)->getResult(0)) : nullptr;
+}
+
+void NodeImporter::requireBroadcast(Value a, Value b) {
+  Shape x = shapeOf(a), y = shapeOf(b);
+  for (auto [i, dims] : llvm::enumerate(llvm::zip(llvm::reverse(x), llvm::reverse(y)))) {
+    auto [dim, other] = dims;
+    requireBroadcast(dim, other,
+                     opType() + "'s operands broadcast in dim -" + Twine(i + 1) + " (" + dim.str() +
+                         " and " + other.str() + ")");
+  }
 }
 
 Value NodeImporter::scalar(Type elementType, double value) {

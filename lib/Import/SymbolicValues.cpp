@@ -33,7 +33,8 @@ Expr SymbolicValues::fresh(StringRef hint, bool isSize) {
   return Expr::symbol((isSize ? "" : "%") + claim(hint));
 }
 
-SmallVector<Expr> SymbolicValues::bind(Value value, OpBuilder &b, Location loc, StringRef hint, bool isSize) {
+SmallVector<Expr> SymbolicValues::bind(Value value, OpBuilder &b, Location loc, StringRef hint,
+                                       bool isSize) {
   int64_t count = cast<RankedTensorType>(value.getType()).getNumElements();
   SmallVector<Expr> symbols;
   SmallVector<Attribute> names;
@@ -61,7 +62,8 @@ std::optional<SmallVector<Expr>> SymbolicValues::resolve(Value value, Binder *bi
   if (auto it = known.find(value); it != known.end())
     return it->second;
   auto type = cast<RankedTensorType>(value.getType());
-  if (!isa<IntegerType>(type.getElementType()) || !type.hasStaticShape() || type.getNumElements() > maxElements)
+  if (!isa<IntegerType>(type.getElementType()) || !type.hasStaticShape() ||
+      type.getNumElements() > maxElements)
     return std::nullopt;
   if (auto elements = constantElements(value))
     return elements;
@@ -79,7 +81,8 @@ std::optional<SmallVector<Expr>> SymbolicValues::resolve(Value value, Binder *bi
   return bind(value, binder->b, binder->loc, binder->hint, /*isSize=*/false);
 }
 
-std::optional<SmallVector<Expr>> SymbolicValues::findOrBind(Value value, OpBuilder &b, Location loc, StringRef hint) {
+std::optional<SmallVector<Expr>> SymbolicValues::findOrBind(Value value, OpBuilder &b, Location loc,
+                                                            StringRef hint) {
   Binder binder{b, loc, hint};
   return resolve(value, &binder);
 }

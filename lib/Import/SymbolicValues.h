@@ -24,10 +24,10 @@ public:
   std::optional<llvm::SmallVector<Expr>> find(mlir::Value value) { return resolve(value, nullptr); }
   /// The same, with kiln.bind where needed; nothing when the number of elements
   /// is not known or too large. `hint` names fresh symbols.
-  std::optional<llvm::SmallVector<Expr>> findOrBind(mlir::Value value, mlir::OpBuilder &b, mlir::Location loc,
-                                                    llvm::StringRef hint);
-  llvm::SmallVector<Expr> bind(mlir::Value value, mlir::OpBuilder &b, mlir::Location loc, llvm::StringRef hint,
-                               bool isSize);
+  std::optional<llvm::SmallVector<Expr>> findOrBind(mlir::Value value, mlir::OpBuilder &b,
+                                                    mlir::Location loc, llvm::StringRef hint);
+  llvm::SmallVector<Expr> bind(mlir::Value value, mlir::OpBuilder &b, mlir::Location loc,
+                               llvm::StringRef hint, bool isSize);
   /// A symbol that no other has; `%`-prefixed when it may be negative.
   Expr fresh(llvm::StringRef hint, bool isSize);
   /// Takes a name for good, made legal; false when it is taken.

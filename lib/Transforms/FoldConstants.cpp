@@ -22,8 +22,8 @@ static int64_t bytesOf(Type type) {
 
 /// Operands of `op` as data, when all are constants and folding pays.
 static std::optional<SmallVector<TensorData>> foldableOperands(Operation *op) {
-  if (op->getNumRegions() != 0 || op->getNumResults() == 0 || op->hasTrait<OpTrait::ConstantLike>() ||
-      !isMemoryEffectFree(op))
+  if (op->getNumRegions() != 0 || op->getNumResults() == 0 ||
+      op->hasTrait<OpTrait::ConstantLike>() || !isMemoryEffectFree(op))
     return std::nullopt;
   SmallVector<TensorData> operands;
   int64_t operandBytes = 0, resultBytes = 0;

@@ -99,7 +99,8 @@ private:
       bool changed = false;
       for (Value operand : group.ops[i]->getOperands()) {
         Operation *producer = operand.getDefiningOp();
-        if (!producer || group.ops.contains(producer) || !canTake(producer, group) || !wanted(producer))
+        if (!producer || group.ops.contains(producer) || !canTake(producer, group) ||
+            !wanted(producer))
           continue;
         group.ops.insert(producer);
         if (table.find(producer)->kernel)
@@ -154,9 +155,10 @@ private:
     OpBuilder b(group.root);
     std::string nodeNames = llvm::join(nodes, ",");
     const OpKernels *anchor = group.anchor ? table.find(group.anchor) : nullptr;
-    auto fusion = FusionOp::create(b, group.root->getLoc(), group.root->getResultTypes(), inputs.getArrayRef(),
-                                   anchor ? StringRef(anchor->family) : StringRef("loop"), nodeNames, StringAttr(),
-                                   DictionaryAttr(), DictionaryAttr());
+    auto fusion = FusionOp::create(b, group.root->getLoc(), group.root->getResultTypes(),
+                                   inputs.getArrayRef(),
+                                   anchor ? StringRef(anchor->family) : StringRef("loop"),
+                                   nodeNames, StringAttr(), DictionaryAttr(), DictionaryAttr());
     Block &body = fusion.getBody().emplaceBlock();
     IRMapping map;
     for (Value input : inputs)
@@ -191,4 +193,6 @@ struct Fuse final : kiln::impl::FusePassBase<Fuse> {
 };
 } // namespace
 
-std::unique_ptr<Pass> kiln::createFusePass(const KernelTable &table) { return std::make_unique<Fuse>(table); }
+std::unique_ptr<Pass> kiln::createFusePass(const KernelTable &table) {
+  return std::make_unique<Fuse>(table);
+}

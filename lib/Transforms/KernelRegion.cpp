@@ -100,20 +100,24 @@ SmallVector<Expr> kiln::renameSymbols(Operation *owner, Block &body) {
   auto rename = [&](ArrayRef<StringAttr> texts) {
     SmallVector<StringAttr> result;
     for (StringAttr text : texts) {
-      Expr expr = Expr::parse(text.getValue())->substitute([&](StringRef name) -> std::optional<Expr> {
-        return renamed.find(name)->second;
-      });
+      Expr expr =
+          Expr::parse(text.getValue())->substitute([&](StringRef name) -> std::optional<Expr> {
+            return renamed.find(name)->second;
+          });
       result.push_back(StringAttr::get(owner->getContext(), expr.str()));
     }
     return result;
   };
   AttrTypeReplacer replacer;
-  replacer.addReplacement([&](DimsAttr attr) { return DimsAttr::get(attr.getContext(), rename(attr.getExprs())); });
-  replacer.addReplacement([&](ExprsAttr attr) { return ExprsAttr::get(attr.getContext(), rename(attr.getExprs())); });
+  replacer.addReplacement(
+      [&](DimsAttr attr) { return DimsAttr::get(attr.getContext(), rename(attr.getExprs())); });
+  replacer.addReplacement(
+      [&](ExprsAttr attr) { return ExprsAttr::get(attr.getContext(), rename(attr.getExprs())); });
   for (BlockArgument argument : body.getArguments())
     argument.setType(replacer.replace(argument.getType()));
   for (Operation &op : body)
-    replacer.replaceElementsIn(&op, /*replaceAttrs=*/true, /*replaceLocs=*/false, /*replaceTypes=*/true);
+    replacer.replaceElementsIn(&op, /*replaceAttrs=*/true, /*replaceLocs=*/false,
+                               /*replaceTypes=*/true);
 
   SmallVector<Expr> outside;
   for (auto &entry : renamed)

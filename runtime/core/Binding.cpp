@@ -82,13 +82,16 @@ inline kiln_status_t checkForm(const char *kind, const kiln_module_tensor &spec,
 } // namespace
 
 kiln_status_t bindInput(const kiln_module &module, uint32_t index, const DLTensor &tensor,
-                        int64_t *symbols, ErrorText &error) {
+                        int64_t *symbols, uint64_t &bytes, ErrorText &error) {
   const kiln_module_tensor &spec = module.inputs[index];
   if (kiln_status_t status = checkForm("input", spec, tensor, error)) [[unlikely]]
     return status;
+  uint64_t product = elementBytes(spec.dtype);
+  bool overflows = false;
   for (uint32_t axis = 0; axis != spec.rank; ++axis) {
     int64_t size = tensor.shape[axis];
     const kiln_module_dim &dim = spec.dims[axis];
+    overflows |= __builtin_mul_overflow(product, uint64_t(size), &product);
     if (dim.symbol < 0) {
       if (size != dim.size) [[unlikely]]
         return failDim(module, index, axis, size, symbols, error);
@@ -101,6 +104,11 @@ kiln_status_t bindInput(const kiln_module &module, uint32_t index, const DLTenso
       return failDim(module, index, axis, size, symbols, error);
     bound = size;
   }
+  bytes = product;
+  // An overflow before a zero does not count: ask with more care.
+  if (overflows || product > kMaxBytes) [[unlikely]]
+    if (!denseBytes(tensor.shape, spec.rank, spec.dtype, bytes))
+      return error.fail(KILN_INVALID_SHAPE, "input '%s' is larger than memory can be", spec.name);
   return KILN_OK;
 }
 

@@ -14,10 +14,11 @@ namespace kiln::rt {
 /// A symbol that no input has bound yet; sizes are never negative.
 inline constexpr int64_t kUnbound = -1;
 
-/// Checks type, rank and dims of one input, and gives its sizes to the symbols.
-/// A message names the input, the axis, what was expected and what was given.
+/// Checks type, rank and dims of one input, gives its sizes to the symbols, and
+/// computes the bytes of its elements. A message names the input, the axis, what
+/// was expected and what was given.
 kiln_status_t bindInput(const kiln_module &module, uint32_t index, const DLTensor &tensor,
-                        int64_t *symbols, ErrorText &error);
+                        int64_t *symbols, uint64_t &bytes, ErrorText &error);
 
 /// After all inputs: every input symbol has its size.
 kiln_status_t checkAllBound(const kiln_module &module, const int64_t *symbols, ErrorText &error);

@@ -43,13 +43,14 @@ Plan *PlanTable::claim() {
   latest = nullptr;
   oldest->history = {};
   if (!oldest->symbols) {
-    auto *memory = static_cast<int64_t *>(
-        std::calloc(size_t(numSymbols) + numBuffers + numOutputDims + 1, sizeof(int64_t)));
+    auto *memory = static_cast<int64_t *>(std::calloc(
+        size_t(numSymbols) + numBuffers + numOutputDims + numOutputs + 1, sizeof(int64_t)));
     if (!memory)
       return nullptr;
     oldest->symbols = memory;
     oldest->offsets = reinterpret_cast<uint64_t *>(memory + numSymbols);
     oldest->outputDims = memory + numSymbols + numBuffers;
+    oldest->outputBytes = reinterpret_cast<uint64_t *>(oldest->outputDims + numOutputDims);
   }
   return oldest;
 }

@@ -29,6 +29,8 @@ struct Plan {
   uint64_t *offsets = nullptr;
   /// Of all outputs, one after the other; -1 where late.
   int64_t *outputDims = nullptr;
+  /// Of each output; 0 where late.
+  uint64_t *outputBytes = nullptr;
   kiln_executor_history history = {};
 
   Plan() = default;
@@ -44,11 +46,12 @@ public:
   static constexpr uint32_t kCapacity = 32;
 
   void configure(uint32_t keySymbols, uint32_t numSymbols, uint32_t numBuffers,
-                 uint32_t numOutputDims) {
+                 uint32_t numOutputDims, uint32_t numOutputs) {
     numKey = keySymbols;
     this->numSymbols = numSymbols;
     this->numBuffers = numBuffers;
     this->numOutputDims = numOutputDims;
+    this->numOutputs = numOutputs;
   }
 
   /// The plan for these symbols (the first `keySymbols` count), or null.
@@ -80,6 +83,7 @@ private:
   uint32_t numSymbols = 0;
   uint32_t numBuffers = 0;
   uint32_t numOutputDims = 0;
+  uint32_t numOutputs = 0;
 };
 
 } // namespace kiln::rt

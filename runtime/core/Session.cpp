@@ -42,13 +42,14 @@ bool Session::allocate() {
   int64_t *next = outputDims.begin();
   for (uint32_t i = 0; i != module.num_outputs; ++i) {
     uint32_t rank = module.outputs[i].rank;
-    outputs[i].dims = next;
+    outputs[i].ownDims = next;
     outputs[i].strides = next + rank;
     next += 2 * rank;
   }
   // bind() that reads inputs may give other symbols for the same shapes.
   uint32_t key = module.reads_inputs ? module.num_bound_symbols : module.num_input_symbols;
-  plans.configure(key, module.num_symbols, module.num_buffers, uint32_t(numDims));
+  plans.configure(key, module.num_symbols, module.num_buffers, uint32_t(numDims),
+                  module.num_outputs);
   frame.inputs = inputData.get();
   frame.outputs = outputData.get();
   frame.weights = module.weights;
@@ -173,9 +174,9 @@ kiln_status_t Session::makePlan(Plan &plan) {
   const int64_t *dims = plan.outputDims;
   for (uint32_t i = 0; i != module.num_outputs; ++i) {
     const kiln_module_tensor &spec = module.outputs[i];
-    uint64_t bytes;
+    plan.outputBytes[i] = 0;
     if (!(spec.flags & KILN_MODULE_TENSOR_LATE) &&
-        !denseBytes(dims, spec.rank, spec.dtype, bytes)) {
+        !denseBytes(dims, spec.rank, spec.dtype, plan.outputBytes[i])) {
       TextBuilder shape;
       appendShape(shape, dims, spec.rank);
       return error.fail(KILN_INVALID_SHAPE, "output '%s' would have the impossible shape %s",

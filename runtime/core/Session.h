@@ -35,8 +35,10 @@ struct OutputSlot {
   uint64_t bytes = 0;
   DLTensor *tensor = nullptr;
   DLManagedTensorVersioned *managed = nullptr;
-  /// `rank` of them, of this run.
-  int64_t *dims = nullptr;
+  /// Of this run: the plan's, or those that the run found.
+  const int64_t *dims = nullptr;
+  /// Memory of the session, `rank` of each.
+  int64_t *ownDims = nullptr;
   int64_t *strides = nullptr;
   /// Memory of the session, or the place to copy back from.
   Block block;
@@ -82,7 +84,7 @@ private:
   /// Binds symbols and finds the inputs' memory. Without `needData`, missing
   /// data leaves a null pointer.
   kiln_status_t bindInputs(bool needData, bool &haveData);
-  kiln_status_t takeInput(uint32_t index, const DLTensor &tensor, bool needData);
+  kiln_status_t takeInput(uint32_t index, const DLTensor &tensor, uint64_t bytes, bool needData);
   kiln_status_t stageInput(uint32_t index, const DLTensor &tensor, uint64_t bytes);
   /// Copies inputs that lie where an output will be written, or in a block that
   /// may be given back to grow.
@@ -91,6 +93,7 @@ private:
   kiln_status_t makePlan(Plan &plan);
 
   kiln_status_t placeOutputs(const Plan &plan);
+  /// Finds memory for an output whose dims and bytes are known.
   kiln_status_t placeOutput(uint32_t index, OutputSlot &slot);
   kiln_status_t execute();
   kiln_status_t callModule(Plan &plan);

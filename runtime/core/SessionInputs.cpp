@@ -11,35 +11,9 @@ namespace kiln::rt {
 /// What an empty tensor points to: generated code gets no null pointer.
 alignas(kAlignment) static const uint8_t kNothing[kAlignment] = {};
 
-kiln_status_t Session::bindInputs(bool needData, bool &haveData) {
-  for (uint32_t i = 0; i != module.num_input_symbols; ++i)
-    symbols[i] = kUnbound;
-  haveData = true;
-  for (uint32_t i = 0; i != module.num_inputs; ++i) {
-    const DLTensor *tensor = i < numCallInputs ? callInputs[i] : nullptr;
-    const kiln_module_tensor &spec = module.inputs[i];
-    if (!tensor) {
-      if (!(spec.flags & KILN_MODULE_TENSOR_OPTIONAL))
-        return error.fail(KILN_INVALID_ARGUMENT, "input '%s' is missing (input %u of %u)",
-                          spec.name, i + 1, module.num_inputs);
-      inputData[i] = module.weights + spec.default_offset;
-      inputBytes[i] = 0;
-      continue;
-    }
-    if (kiln_status_t status = bindInput(module, i, *tensor, symbols.get(), error)) [[unlikely]]
-      return status;
-    if (kiln_status_t status = takeInput(i, *tensor, needData)) [[unlikely]]
-      return status;
-    haveData &= inputData[i] != nullptr;
-  }
-  return checkAllBound(module, symbols.get(), error);
-}
-
-kiln_status_t Session::takeInput(uint32_t index, const DLTensor &tensor, bool needData) {
+inline kiln_status_t Session::takeInput(uint32_t index, const DLTensor &tensor, uint64_t bytes,
+                                        bool needData) {
   const kiln_module_tensor &spec = module.inputs[index];
-  uint64_t bytes;
-  if (!denseBytes(tensor.shape, spec.rank, spec.dtype, bytes)) [[unlikely]]
-    return error.fail(KILN_INVALID_SHAPE, "input '%s' is larger than memory can be", spec.name);
   inputBytes[index] = 0;
   if (bytes == 0) {
     inputData[index] = kNothing;
@@ -57,6 +31,32 @@ kiln_status_t Session::takeInput(uint32_t index, const DLTensor &tensor, bool ne
   inputData[index] = dataOf(tensor);
   inputBytes[index] = bytes;
   return KILN_OK;
+}
+
+kiln_status_t Session::bindInputs(bool needData, bool &haveData) {
+  for (uint32_t i = 0; i != module.num_input_symbols; ++i)
+    symbols[i] = kUnbound;
+  haveData = true;
+  for (uint32_t i = 0; i != module.num_inputs; ++i) {
+    const DLTensor *tensor = i < numCallInputs ? callInputs[i] : nullptr;
+    const kiln_module_tensor &spec = module.inputs[i];
+    if (!tensor) {
+      if (!(spec.flags & KILN_MODULE_TENSOR_OPTIONAL))
+        return error.fail(KILN_INVALID_ARGUMENT, "input '%s' is missing (input %u of %u)",
+                          spec.name, i + 1, module.num_inputs);
+      inputData[i] = module.weights + spec.default_offset;
+      inputBytes[i] = 0;
+      continue;
+    }
+    uint64_t bytes;
+    if (kiln_status_t status = bindInput(module, i, *tensor, symbols.get(), bytes, error))
+        [[unlikely]]
+      return status;
+    if (kiln_status_t status = takeInput(i, *tensor, bytes, needData)) [[unlikely]]
+      return status;
+    haveData &= inputData[i] != nullptr;
+  }
+  return checkAllBound(module, symbols.get(), error);
 }
 
 kiln_status_t Session::stageInput(uint32_t index, const DLTensor &tensor, uint64_t bytes) {

@@ -69,12 +69,15 @@ kiln_status_t Session::placeOutputs(const Plan &plan) {
     OutputSlot &slot = outputs[i];
     slot.copyBack = false;
     slot.memory = nullptr;
-    slot.capacity = slot.bytes = 0;
+    slot.capacity = 0;
+    bool late = spec.flags & KILN_MODULE_TENSOR_LATE;
     outputData[i] = nullptr;
     if (slot.owner == OutputSlot::Owner::Caller) {
       if (kiln_status_t status = checkOutput(module, i, *slot.tensor, dims, error)) [[unlikely]]
         return status;
-      if (!denseBytes(slot.tensor->shape, spec.rank, spec.dtype, slot.capacity)) [[unlikely]]
+      slot.capacity = plan.outputBytes[i];
+      // Of a late output, the room that the caller has.
+      if (late && !denseBytes(slot.tensor->shape, spec.rank, spec.dtype, slot.capacity))
         return error.fail(KILN_INVALID_SHAPE, "output '%s' is larger than memory can be",
                           spec.name);
       slot.memory = dataOf(*slot.tensor);
@@ -90,8 +93,9 @@ kiln_status_t Session::placeOutputs(const Plan &plan) {
     uint64_t extent = slot.memory ? slot.capacity : slot.block.size();
     if (kiln_status_t status = separateInputs(written, extent)) [[unlikely]]
       return status;
-    if (!(spec.flags & KILN_MODULE_TENSOR_LATE)) {
-      std::copy(dims, dims + spec.rank, slot.dims);
+    if (!late) {
+      slot.dims = dims;
+      slot.bytes = plan.outputBytes[i];
       if (kiln_status_t status = placeOutput(i, slot)) [[unlikely]]
         return status;
     }
@@ -100,11 +104,8 @@ kiln_status_t Session::placeOutputs(const Plan &plan) {
   return KILN_OK;
 }
 
-/// Finds memory for an output whose dims are known, and tells generated code.
 kiln_status_t Session::placeOutput(uint32_t index, OutputSlot &slot) {
   const kiln_module_tensor &spec = module.outputs[index];
-  if (!denseBytes(slot.dims, spec.rank, spec.dtype, slot.bytes)) [[unlikely]]
-    return error.fail(KILN_OUT_OF_MEMORY, "output '%s' is larger than memory can be", spec.name);
   switch (slot.owner) {
   case OutputSlot::Owner::Caller: {
     if (slot.bytes > slot.capacity)
@@ -147,8 +148,13 @@ void *Session::placeLateOutput(uint32_t index, const int64_t *dims) {
     return nullptr;
   }
   OutputSlot &slot = outputs[index];
-  std::copy(dims, dims + module.outputs[index].rank, slot.dims);
-  serviceStatus = placeOutput(index, slot);
+  const kiln_module_tensor &spec = module.outputs[index];
+  std::copy(dims, dims + spec.rank, slot.ownDims);
+  slot.dims = slot.ownDims;
+  serviceStatus =
+      denseBytes(dims, spec.rank, spec.dtype, slot.bytes)
+          ? placeOutput(index, slot)
+          : error.fail(KILN_OUT_OF_MEMORY, "output '%s' is larger than memory can be", spec.name);
   return serviceStatus == KILN_OK ? outputData[index] : nullptr;
 }
 
@@ -157,8 +163,11 @@ void Session::finishOutputs() {
     const kiln_module_tensor &spec = module.outputs[i];
     OutputSlot &slot = outputs[i];
     if (slot.owner == OutputSlot::Owner::Session) {
-      fillStrides(slot.dims, spec.rank, slot.strides);
-      *slot.tensor = describe(spec, slot.memory, slot.dims, slot.strides);
+      // Not the plan's dims, which go when the plan goes.
+      if (slot.dims != slot.ownDims)
+        std::copy(slot.dims, slot.dims + spec.rank, slot.ownDims);
+      fillStrides(slot.ownDims, spec.rank, slot.strides);
+      *slot.tensor = describe(spec, slot.memory, slot.ownDims, slot.strides);
     } else if (slot.owner == OutputSlot::Owner::Caller) {
       if (slot.copyBack) [[unlikely]]
         std::memcpy(slot.memory, slot.block.get(), slot.bytes);

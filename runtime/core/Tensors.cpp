@@ -31,9 +31,7 @@ bool denseBytes(const int64_t *dims, uint32_t rank, kiln_module_dtype type, uint
   return inBounds && bytes <= kMaxBytes;
 }
 
-bool isDense(const DLTensor &tensor) {
-  if (!tensor.strides)
-    return true;
+bool hasDenseStrides(const DLTensor &tensor) {
   int64_t expected = 1;
   bool dense = true;
   for (int32_t i = tensor.ndim; i-- > 0;) {

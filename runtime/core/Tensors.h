@@ -23,8 +23,11 @@ inline uint64_t elementBytes(kiln_module_dtype type) { return type.bits / 8; }
 /// of any bounds.
 bool denseBytes(const int64_t *dims, uint32_t rank, kiln_module_dtype type, uint64_t &bytes);
 
+/// As isDense, for a tensor that gives its strides.
+bool hasDenseStrides(const DLTensor &tensor);
+
 /// Row-major without gaps; strides of dims of size 1 do not matter.
-bool isDense(const DLTensor &tensor);
+inline bool isDense(const DLTensor &tensor) { return !tensor.strides || hasDenseStrides(tensor); }
 
 inline uint8_t *dataOf(const DLTensor &tensor) {
   return static_cast<uint8_t *>(tensor.data) + tensor.byte_offset;

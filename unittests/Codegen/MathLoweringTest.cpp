@@ -44,12 +44,12 @@ struct Function {
 };
 
 const Function functions[] = {
-    {"exp", std::exp, 1, 1.2},         {"exp2", std::exp2, 1, 1.2},
+    {"exp", std::exp, 1, 1.2},       {"exp2", std::exp2, 1, 1.2},
     {"expm1", std::expm1, 1.5, 1.6}, {"log", std::log, 1, 1},
     {"log2", std::log2, 1.5, 2},     {"log10", std::log10, 1.5, 2},
     {"log1p", std::log1p, 1.6, 1.6}, {"tanh", std::tanh, 2.6, 2.6},
     {"erf", std::erf, 2, 2},         {"sin", std::sin, 1.5, 1.5},
-    {"cos", std::cos, 1.5, 1.5},         {"rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1.5, 1.5},
+    {"cos", std::cos, 1.5, 1.5},     {"rsqrt", [](double x) { return 1 / std::sqrt(x); }, 1.5, 1.5},
     {"sinh", std::sinh, 2, 2},       {"atan", std::atan, 2, 2},
 };
 

@@ -312,6 +312,24 @@ TEST(Expand, BodiesWithSubgraphsKeepCaptures) {
   EXPECT_TRUE(captured) << ops(result.nodes);
 }
 
+TEST(Expand, ContradictoryOperandsAreTheModelsFault) {
+  // The delta rule needs decay and beta, which the schema calls optional.
+  GraphParts g;
+  for (const char *name : {"q", "k", "v"})
+    g.inputs.push_back(info(name, tensorType(1, {1, 4, 2, 8})));
+  g.outputs = {info("y"), info("state")};
+  g.nodes = {node("LinearAttention", {"q", "k", "v"}, {"y", "state"},
+                  {intAttr("q_num_heads", 2), intAttr("kv_num_heads", 2),
+                   strAttr("update_rule", "gated_delta")})};
+  Loaded l(model(g, 27, 10));
+  ASSERT_LOADS(l);
+  Expansion result;
+  EXPECT_FALSE(expandSchemaFunction(*l.model, l.model->graph.nodes[0], {}, result, l.diags));
+  EXPECT_CODES(l, "K134");
+  EXPECT_EQ(l.exit(), 1);
+  EXPECT_TRUE(result.nodes.empty());
+}
+
 TEST(Expand, HasSchemaFunction) {
   Loaded l(oneNode(node("Softplus", {"a"}, {"y"}), 22));
   ASSERT_LOADS(l);

@@ -243,8 +243,9 @@ struct Loaded {
 class TempDir {
 public:
   TempDir() {
-    char pattern[] = "/tmp/kiln-test-XXXXXX";
-    path = mkdtemp(pattern);
+    path = ::testing::TempDir() + "kiln-test-XXXXXX";
+    if (!mkdtemp(path.data()))
+      ADD_FAILURE() << "cannot make " << path;
   }
   ~TempDir() {
     std::error_code ignored;

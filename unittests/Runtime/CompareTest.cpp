@@ -17,7 +17,8 @@ template <typename T> static HostTensor tensorOf(DLDataType type, std::vector<T>
   tensor.type = type;
   tensor.shape = {int64_t(values.size())};
   EXPECT_FALSE(tensor.allocate());
-  std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
+  if (!values.empty())
+    std::memcpy(tensor.bytes.data(), values.data(), tensor.bytes.size());
   return tensor;
 }
 static HostTensor floats(std::vector<float> values) {

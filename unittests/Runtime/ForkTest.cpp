@@ -10,12 +10,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#if defined(__has_feature)
-#if __has_feature(thread_sanitizer)
-#define KILN_UNDER_TSAN 1
-#endif
-#endif
-
 extern "C" const kiln_api *kiln_model_query(uint32_t abi);
 
 using namespace kiln::test;

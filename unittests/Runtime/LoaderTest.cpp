@@ -187,7 +187,11 @@ TEST(Loader, CyclesLeaveNothing) {
       expectRuns(kiln_artefact_api(artefact));
     ASSERT_EQ(kiln_close(artefact), KILN_OK);
   }
+#ifndef KILN_UNDER_TSAN // whose own mappings grow
   EXPECT_LE(countMappings(), before + 4);
+#else
+  (void)before;
+#endif
 }
 
 TEST(Loader, RefusesWhatIsNoArtefact) {
@@ -256,7 +260,7 @@ TEST(Loader, FindsDamagedCode) {
   size_t place = at + 8;
   kiln_artefact_note note = {KILN_NOTE_MAJOR, KILN_NOTE_MINOR, 0, uint32_t(covered), 0};
   std::memcpy(&bytes[place], &note, sizeof note);
-  note.crc32c = kiln::rt::crc32c(bytes.data(), covered);
+  note.crc32c = kiln::rt::Crc32c()(bytes.data(), covered);
   std::memcpy(&bytes[place], &note, sizeof note);
   Scratch file(bytes);
   kiln_artefact *artefact = nullptr;

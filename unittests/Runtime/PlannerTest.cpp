@@ -100,7 +100,7 @@ TEST(Planner, TakesNoBuffers) {
 
 TEST(PlanTable, KeepsTheLatestThirtyTwo) {
   PlanTable table;
-  table.configure(1, 2, 1, 1);
+  table.configure(1, 2, 1, 1, 0);
   for (int64_t key = 0; key != 40; ++key) {
     EXPECT_EQ(table.find(&key), nullptr);
     Plan *plan = table.claim();
@@ -115,14 +115,15 @@ TEST(PlanTable, KeepsTheLatestThirtyTwo) {
   for (int64_t key = 0; key != 40; ++key) {
     Plan *plan = table.find(&key);
     EXPECT_EQ(plan != nullptr, key == 0 || key > 8) << key;
-    if (plan)
+    if (plan) {
       EXPECT_EQ(plan->offsets[0], uint64_t(key) * 64);
+    }
   }
 }
 
 TEST(PlanTable, UnpublishedPlansAreNotFound) {
   PlanTable table;
-  table.configure(1, 1, 0, 0);
+  table.configure(1, 1, 0, 0, 0);
   Plan *plan = table.claim();
   ASSERT_NE(plan, nullptr);
   int64_t zero = 0;

@@ -13,6 +13,12 @@
 #include <string>
 #include <vector>
 
+#if defined(__has_feature)
+#if __has_feature(thread_sanitizer)
+#define KILN_UNDER_TSAN 1
+#endif
+#endif
+
 namespace kiln::test {
 
 /// A float32 tensor in memory of its own.

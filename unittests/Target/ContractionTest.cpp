@@ -6,87 +6,13 @@
 //===----------------------------------------------------------------------===//
 
 #include "KernelHarness.h"
-#include "kiln/Support/Expr.h"
+#include "RegionText.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "gtest/gtest.h"
 
 using namespace kiln;
 
 namespace {
-
-/// "tensor<2x?xf32, #kiln.dims<...>>" for dims that are numbers or expressions.
-std::string tensor(const std::vector<std::string> &dims, const std::string &element) {
-  std::string text = "tensor<", exprs;
-  for (const std::string &dim : dims) {
-    bool isConstant = dim.find_first_not_of("0123456789") == std::string::npos;
-    text += (isConstant ? dim : "?") + "x";
-    if (!isConstant)
-      exprs += (exprs.empty() ? "\"" : ", \"") + dim + "\"";
-  }
-  return text + element + (exprs.empty() ? ">" : ", #kiln.dims<" + exprs + ">>");
-}
-
-/// Hexadecimal text of a constant whose elements are small and differ.
-std::string constantText(int64_t elements, const std::string &element) {
-  int64_t width = element == "f64" || element == "i64"   ? 8
-                  : element == "f32" || element == "i32" ? 4
-                                                         : 2;
-  std::string hex = "0x";
-  uint64_t state = 12345;
-  for (int64_t i = 0; i < elements; ++i) {
-    state = state * 6364136223846793005ull + 1442695040888963407ull;
-    double value = static_cast<double>(static_cast<int64_t>(state >> 33) % 512 - 256) / 128;
-    uint64_t bits = 0;
-    if (element == "f32") {
-      float f = static_cast<float>(value);
-      memcpy(&bits, &f, 4);
-    } else if (element == "f64") {
-      memcpy(&bits, &value, 8);
-    } else if (element == "bf16") {
-      float f = static_cast<float>(value);
-      uint32_t word;
-      memcpy(&word, &f, 4);
-      bits = word >> 16;
-    } else if (element == "f16") {
-      // Powers of two of either sign.
-      bits = (state & 1 ? 0x8000u : 0u) | static_cast<uint64_t>(12 + (state >> 40) % 5) << 10;
-    } else {
-      bits = static_cast<uint64_t>(static_cast<int64_t>(value * 128));
-    }
-    for (int64_t byte = 0; byte < width; ++byte)
-      hex += llvm::formatv("{0:X-2}", (bits >> (8 * byte)) & 255).str();
-  }
-  return hex;
-}
-
-struct MatMulCase {
-  std::vector<std::string> a, b, y;
-  std::string element = "f32";
-  bool transA = false, transB = false;
-  bool constantB = false;
-  std::string epilogue = {}; // ops from %y to %z
-  std::string extraArguments = {};
-};
-
-std::string matMulText(const MatMulCase &c) {
-  std::string a = tensor(c.a, c.element), b = tensor(c.b, c.element), y = tensor(c.y, c.element);
-  std::string text = "func.func @f(%a: " + a;
-  if (!c.constantB)
-    text += ", %b: " + b;
-  text += c.extraArguments + ") -> " + y + " {\n";
-  if (c.constantB) {
-    int64_t count = 1;
-    for (const std::string &dim : c.b)
-      count *= std::stoll(dim);
-    text += "%b = kiln.constant dense<\"" + constantText(count, c.element) + "\"> : " + b + "\n";
-  }
-  text +=
-      llvm::formatv("%y = kiln.matmul %a, %b {{trans_a = {0}, trans_b = {1}} : ({2}, {3}) -> {4}\n",
-                    c.transA ? "true" : "false", c.transB ? "true" : "false", a, b, y)
-          .str();
-  text += c.epilogue;
-  return text + "return " + (c.epilogue.empty() ? "%y" : "%z") + " : " + y + " }";
-}
 
 void check(const MatMulCase &c, ParityOptions options = {}) {
   std::string text = matMulText(c);
@@ -154,7 +80,7 @@ TEST(MatMul, ElementTypes) {
 /// Bias and residual in registers.
 TEST(MatMul, Epilogue) {
   MatMulCase c{{"s0", "30"}, {"30", "40"}, {"s0", "40"}, "f32", false, false, true};
-  std::string y = tensor(c.y, "f32");
+  std::string y = tensorText(c.y, "f32");
   c.extraArguments = ", %bias: tensor<40xf32>, %res: " + y;
   c.epilogue = llvm::formatv(R"mlir(
     %0 = kiln.add %y, %bias : ({0}, tensor<40xf32>) -> {0}
@@ -166,7 +92,7 @@ TEST(MatMul, Epilogue) {
   check(c);
   c.a = {"s0", "5", "30"};
   c.y = {"s0", "5", "40"};
-  y = tensor(c.y, "f32");
+  y = tensorText(c.y, "f32");
   // The bias hangs on the middle dim: rows cannot be one.
   c.extraArguments = ", %bias: tensor<5x1xf32>, %res: " + y;
   c.epilogue = llvm::formatv(R"mlir(
@@ -181,7 +107,7 @@ TEST(MatMul, Epilogue) {
 /// An epilogue too long for registers, and one that cannot work on lanes.
 TEST(MatMul, LongEpilogue) {
   MatMulCase c{{"s0", "30"}, {"30", "40"}, {"s0", "40"}, "f32", false, false, true};
-  std::string y = tensor(c.y, "f32");
+  std::string y = tensorText(c.y, "f32");
   c.epilogue = llvm::formatv(R"mlir(
     %0 = kiln.sigmoid %y : ({0}) -> {0}
     %z = kiln.mul %y, %0 : ({0}, {0}) -> {0}
@@ -219,6 +145,170 @@ TEST(MatMul, OperandsThroughViews) {
       return %2 : tensor<2x?x20xf32, #kiln.dims<"s0">>
     })mlir",
                options);
+}
+
+void checkConv(ConvCase c, ParityOptions options = {}) {
+  std::string text = convText(c);
+  SCOPED_TRACE(text.substr(0, 400));
+  if (c.element == "f32" && options.tolerance == 0)
+    options.tolerance = 2e-5;
+  if (options.scale == 1)
+    options.scale = 10;
+  options.sizes =
+      options.sizes.size() == 12 ? std::vector<int64_t>{7, 3, 16, 5, 33} : options.sizes;
+  expectParity(text, options);
+}
+
+TEST(Conv, OneByOne) {
+  checkConv({{"2", "5", "6", "7"}, {"13", "5", "1", "1"}});
+  checkConv({{"1", "20", "9", "16"}, {"50", "20", "1", "1"}});
+  checkConv({{"s0", "6", "s1", "s2"}, {"9", "6", "1", "1"}});
+  checkConv({{"1", "6", "13", "13"}, {"9", "6", "1", "1"}, {2, 2}});
+  checkConv({{"1", "6", "s0", "s1"}, {"9", "6", "1", "1"}, {2, 3}});
+}
+
+TEST(Conv, ThreeByThree) {
+  std::vector<std::string> ones(4, "1");
+  for (int64_t width : {5, 7, 8, 14, 15, 16, 17, 20, 33})
+    checkConv({{"1", "4", "9", std::to_string(width)}, {"14", "4", "3", "3"}, {}, {}, ones});
+  checkConv({{"2", "3", "17", "19"}, {"8", "3", "3", "3"}, {2, 2}, {}, ones});
+  checkConv({{"2", "3", "17", "19"}, {"8", "3", "3", "3"}, {1, 1}, {2, 3}, ones});
+  checkConv({{"2", "3", "17", "19"}, {"8", "3", "3", "3"}, {2, 3}, {3, 2}, {"0", "2", "3", "1"}});
+  checkConv({{"s0", "3", "s1", "s2"}, {"8", "3", "3", "3"}, {}, {}, ones});
+  checkConv({{"s0", "3", "s1", "s2"}, {"8", "3", "3", "3"}, {2, 2}, {}, ones});
+  // One pixel a row: vectors span as many rows as they have lanes.
+  checkConv({{"1", "3", "40", "3"}, {"8", "3", "3", "3"}, {}, {}, {"1", "0", "1", "0"}});
+}
+
+TEST(Conv, OtherKernels) {
+  checkConv({{"1", "3", "23", "22"}, {"10", "3", "7", "7"}, {2, 2}, {}, {"3", "3", "3", "3"}});
+  checkConv({{"1", "3", "12", "22"}, {"10", "3", "1", "5"}, {}, {}, {"0", "2", "0", "2"}});
+  checkConv({{"1", "3", "22", "12"}, {"10", "3", "4", "2"}, {3, 1}, {}, {"0", "1", "2", "0"}});
+  checkConv({{"1", "3", "4", "4"}, {"10", "3", "4", "4"}});
+  // Pads that cut off.
+  checkConv({{"1", "3", "12", "12"}, {"4", "3", "3", "3"}, {}, {}, {"-1", "0", "0", "-2"}});
+}
+
+TEST(Conv, OneAndThreeDims) {
+  checkConv({{"2", "5", "50"}, {"12", "5", "3"}, {}, {}, {"1", "1"}});
+  checkConv({{"1", "5", "s0"}, {"12", "5", "5"}, {2}, {}, {"2", "2"}});
+  ParityOptions large;
+  large.sizes = {1000, 300};
+  checkConv({{"1", "2", "s0"}, {"4", "2", "4"}, {2}, {3}, {"4", "5"}}, large);
+  checkConv({{"1", "3", "5", "6", "7"},
+             {"6", "3", "3", "3", "3"},
+             {},
+             {},
+             {"1", "1", "1", "1", "1", "1"}});
+  checkConv({{"2", "3", "5", "9", "7"},
+             {"6", "3", "2", "3", "1"},
+             {2, 2, 1},
+             {1, 2, 1},
+             {"0", "1", "0", "1", "1", "0"}});
+  checkConv({{"2", "2", "3", "4", "3", "4"}, {"2", "2", "2", "2", "1", "3"}});
+}
+
+TEST(Conv, Groups) {
+  std::vector<std::string> ones(4, "1");
+  checkConv({{"2", "8", "9", "10"}, {"12", "2", "3", "3"}, {}, {}, ones, 4});
+  checkConv({{"1", "6", "9", "10"}, {"30", "3", "1", "1"}, {}, {}, {}, 2});
+}
+
+TEST(Conv, Depthwise) {
+  std::vector<std::string> ones(4, "1");
+  for (int64_t width : {1, 3, 5, 7, 14, 16, 20, 56})
+    checkConv({{"1", "5", "11", std::to_string(width)}, {"5", "1", "3", "3"}, {}, {}, ones, 5});
+  checkConv({{"1", "5", "11", "20"}, {"5", "1", "3", "3"}, {2, 2}, {}, ones, 5});
+  checkConv(
+      {{"1", "5", "11", "20"}, {"10", "1", "5", "5"}, {1, 1}, {2, 2}, {"4", "4", "4", "4"}, 5});
+  checkConv({{"s0", "5", "s1", "s2"}, {"5", "1", "3", "3"}, {2, 1}, {}, ones, 5});
+  checkConv({{"1", "3", "20", "30"}, {"3", "1", "9", "9"}, {}, {}, {"4", "4", "4", "4"}, 3});
+  checkConv({{"1", "3", "50"}, {"3", "1", "31"}, {}, {}, {"15", "15"}, 3});
+  checkConv({{"1", "3", "4", "5", "6"},
+             {"3", "1", "2", "3", "3"},
+             {},
+             {},
+             {"0", "1", "1", "1", "1", "1"},
+             3});
+}
+
+TEST(Conv, ElementTypes) {
+  for (const char *element : {"f16", "bf16", "f64", "i32"}) {
+    ConvCase c{{"1", "5", "9", "10"}, {"12", "5", "3", "3"}};
+    c.element = element;
+    checkConv(c);
+    c.constantW = false;
+    checkConv(c);
+    c.w = {"5", "1", "3", "3"};
+    c.group = 5;
+    checkConv(c);
+  }
+}
+
+TEST(Conv, Epilogue) {
+  for (const char *width : {"10", "s0"}) {
+    ConvCase c{{"1", "5", "9", width}, {"12", "5", "3", "3"}, {}, {}, {"1", "1", "1", "1"}};
+    c.extraArguments = ", %bias: tensor<12x1x1xf32>, %res: " + tensorText(convResult(c), "f32");
+    c.epilogue = R"mlir(
+      %0 = kiln.add %y, %bias : ($y, tensor<12x1x1xf32>) -> $y
+      %1 = kiln.add %0, %res : ($y, $y) -> $y
+      %z = kiln.relu %1 : ($y) -> $y)mlir";
+    checkConv(c);
+    c.x[1] = "12", c.w = {"12", "1", "3", "3"}, c.group = 12;
+    checkConv(c);
+    c.epilogue = R"mlir(
+      %0 = kiln.add %y, %bias : ($y, tensor<12x1x1xf32>) -> $y
+      %1 = kiln.sigmoid %0 : ($y) -> $y
+      %z = kiln.mul %1, %res : ($y, $y) -> $y)mlir";
+    checkConv(c);
+    c.x[1] = "5", c.w = {"12", "5", "3", "3"}, c.group = 1;
+    checkConv(c);
+  }
+  // A column of its own for the epilogue: pixels cannot be one dim.
+  ConvCase c{{"1", "5", "9", "10"}, {"12", "5", "1", "1"}};
+  c.extraArguments = ", %col: tensor<10xf32>";
+  c.epilogue = "%z = kiln.add %y, %col : ($y, tensor<10xf32>) -> $y";
+  checkConv(c);
+}
+
+/// The input comes through another op: nothing may be read in place.
+TEST(Conv, PulledInput) {
+  ParityOptions options;
+  options.tolerance = 2e-5;
+  expectParity(R"mlir(
+    func.func @f(%x: tensor<1x9x10x5xf32>, %w: tensor<12x5x1x1xf32>) -> tensor<1x12x9x10xf32> {
+      %0 = kiln.transpose %x {permutation = array<i64: 0, 3, 1, 2>} : (tensor<1x9x10x5xf32>) -> tensor<1x5x9x10xf32>
+      %1 = kiln.relu %0 : (tensor<1x5x9x10xf32>) -> tensor<1x5x9x10xf32>
+      %2 = kiln.conv %1, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #kiln.exprs<"0", "0", "0", "0">, group = 1}
+        : (tensor<1x5x9x10xf32>, tensor<12x5x1x1xf32>) -> tensor<1x12x9x10xf32>
+      return %2 : tensor<1x12x9x10xf32>
+    })mlir",
+               options);
+}
+
+TEST(ConvTranspose, All) {
+  auto transposed = [](ConvCase c) {
+    c.transposed = true;
+    return c;
+  };
+  checkConv(transposed({{"1", "4", "5", "6"}, {"4", "7", "3", "3"}}));
+  checkConv(transposed({{"1", "4", "5", "6"}, {"4", "7", "2", "2"}, {2, 2}}));
+  checkConv(transposed(
+      {{"1", "4", "5", "6"}, {"4", "7", "3", "3"}, {2, 3}, {2, 1}, {"1", "0", "2", "1"}}));
+  checkConv(
+      transposed({{"1", "4", "s0", "s1"}, {"4", "7", "4", "4"}, {2, 2}, {}, {"1", "1", "1", "1"}}));
+  checkConv(transposed({{"2", "4", "9"}, {"4", "7", "5"}, {3}, {}, {"0", "-2"}}));
+  checkConv(transposed(
+      {{"1", "4", "5", "6"}, {"4", "3", "3", "3"}, {2, 2}, {}, {"1", "1", "1", "1"}, 2}));
+  checkConv(transposed(
+      {{"1", "4", "5", "6"}, {"4", "1", "3", "3"}, {2, 2}, {}, {"1", "1", "1", "1"}, 4}));
+  ConvCase c =
+      transposed({{"1", "4", "5", "6"}, {"4", "7", "3", "3"}, {2, 2}, {}, {"1", "1", "1", "1"}});
+  c.outputPadding = {1, 1};
+  checkConv(c);
+  c.constantW = false;
+  checkConv(c);
+  checkConv(transposed({{"1", "3", "3", "4", "3"}, {"3", "2", "2", "3", "2"}, {2, 1, 2}}));
 }
 
 } // namespace

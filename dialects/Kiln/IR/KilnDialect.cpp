@@ -30,7 +30,8 @@ void KilnDialect::initialize() {
   registerFamilyOps(*this);
 }
 
-Operation *KilnDialect::materializeConstant(OpBuilder &b, Attribute value, Type type, Location loc) {
+Operation *KilnDialect::materializeConstant(OpBuilder &b, Attribute value, Type type,
+                                            Location loc) {
   auto elements = dyn_cast<ElementsAttr>(value);
   if (!elements || elements.getType() != type)
     return nullptr;

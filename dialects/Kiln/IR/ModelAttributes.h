@@ -16,7 +16,8 @@ namespace kiln {
 //   behind an optional input;
 inline constexpr llvm::StringLiteral nameAttr = "kiln.name", defaultAttr = "kiln.default";
 //   on the module: the input symbols, their names in the model, their ranges.
-inline constexpr llvm::StringLiteral symbolsAttr = "kiln.symbols", symbolNamesAttr = "kiln.symbol_names",
+inline constexpr llvm::StringLiteral symbolsAttr = "kiln.symbols",
+                                     symbolNamesAttr = "kiln.symbol_names",
                                      lowerAttr = "kiln.lower", upperAttr = "kiln.upper";
 
 } // namespace kiln

@@ -127,8 +127,8 @@ FailureOr<Operation *> kiln::tryBuild(OpBuilder &b, Location loc, StringRef opNa
     return emitError(loc) << "no op is called " << opName;
   DictionaryAttr dictionary = b.getDictionaryAttr(attributes);
   ScratchProperties properties(name);
-  if (properties.get() && failed(name.setOpPropertiesFromAttribute(name, properties.get(), dictionary,
-                                               [&] { return emitError(loc); })))
+  if (properties.get() && failed(name.setOpPropertiesFromAttribute(
+                              name, properties.get(), dictionary, [&] { return emitError(loc); })))
     return failure();
   SmallVector<Type> types;
   if (failed(name.getInterface<InferTypeOpInterface>()->inferReturnTypes(

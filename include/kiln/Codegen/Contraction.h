@@ -39,6 +39,29 @@ llvm::SmallVector<char, 0> packMatMul(llvm::StringRef layout, mlir::RankedTensor
 mlir::Value matMulElement(ElementBuilder &e, const MatMulSpec &spec,
                           llvm::ArrayRef<mlir::Value> index);
 
+//===-- Convolutions --------------------------------------------------------===//
+
+/// anchor's result 0 [N, K, spatial...] is x [N, C, spatial...] convolved with w
+/// [K, C / group, kernel...], or x scattered through w [C, K / group,
+/// kernel...] when transposed (then pads are cut off the result). One entry a
+/// spatial dim; pads are those before it.
+struct ConvSpec {
+  mlir::Operation *anchor;
+  mlir::Value x, w;
+  llvm::SmallVector<int64_t, 3> strides, dilations;
+  Shape pads;
+  int64_t group = 1;
+  bool transposed = false;
+};
+
+mlir::LogicalResult buildConvKernel(KernelBuilder &k, const ConvSpec &spec);
+/// The layout for constant weights: panels of outputs.
+std::string convLayout(const ConvSpec &spec, const VectorTarget &target);
+llvm::SmallVector<char, 0> packConv(llvm::StringRef layout, mlir::RankedTensorType type,
+                                    const char *bytes);
+mlir::Value convElement(ElementBuilder &e, const ConvSpec &spec,
+                        llvm::ArrayRef<mlir::Value> index);
+
 } // namespace kiln
 
 #endif // KILN_CODEGEN_CONTRACTION_H

@@ -76,10 +76,9 @@ public:
   ElementBuilder withLanes(int64_t other) const;
   /// Calls `scalar` once a lane, with that lane's index and a builder of one
   /// lane, and puts the elements together.
-  mlir::Value
-  eachLane(llvm::ArrayRef<mlir::Value> index,
-           llvm::function_ref<mlir::Value(ElementBuilder &e, llvm::ArrayRef<mlir::Value> at)>
-               scalar);
+  mlir::Value eachLane(
+      llvm::ArrayRef<mlir::Value> index,
+      llvm::function_ref<mlir::Value(ElementBuilder &e, llvm::ArrayRef<mlir::Value> at)> scalar);
   /// A loop over [lower, upper) with carried elements (at least one); what
   /// `body` returns must have the types of `init`.
   llvm::SmallVector<mlir::Value>
@@ -116,6 +115,10 @@ public:
   /// An integer element (data) as an index, a vector as a scattered one.
   /// Negative values stay negative.
   mlir::Value toIndex(mlir::Value element, mlir::Type elementType);
+  /// An element of an index operand as a place in [0, dim): negative ones count
+  /// from the end. What is out of range is moved inside, so that no index in
+  /// the data makes a kernel read elsewhere.
+  mlir::Value toPlace(mlir::Value element, mlir::Type elementType, const Expr &dim);
   /// The index as an element of an integer or float type (iota on lanes).
   mlir::Value fromIndex(mlir::Value index, mlir::Type elementType);
 

@@ -74,11 +74,21 @@ public:
   loop(mlir::Value lower, mlir::Value upper, int64_t step, mlir::ValueRange init,
        llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value iv, mlir::ValueRange carried)>
            body);
+  /// Emits `then` where the condition holds at run time, else `otherwise`.
+  void branch(mlir::Value condition, llvm::function_ref<void()> then,
+              llvm::function_ref<void()> otherwise = nullptr);
   /// Calls `body` for [lower, upper): first in steps of `lanes` with a builder
   /// of that many lanes and a consecutive iv, then one by one for the rest. When
   /// an op gives up on lanes, one by one throughout. `body` must not keep state.
   void vectorLoop(mlir::Value lower, mlir::Value upper, int64_t lanes,
                   llvm::function_ref<void(ElementBuilder &e, mlir::Value iv)> body);
+  /// Calls `body` for every index that starts with `prefix` and goes on over
+  /// `sizes`, row-major; the last of them in steps of `lanes`, as vectorLoop.
+  void nest(llvm::ArrayRef<mlir::Value> prefix, llvm::ArrayRef<mlir::Value> sizes, int64_t lanes,
+            llvm::function_ref<void(ElementBuilder &e, llvm::ArrayRef<mlir::Value> index)> body);
+  /// The dims as index values.
+  llvm::SmallVector<mlir::Value> sizes(llvm::ArrayRef<Expr> shape);
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
   /// For reductions: like vectorLoop with carried vectors of `lanes` partial
   /// results. `step` combines one piece into the carried values, which are
   /// vectors or, in the rest and when lanes are given up, scalars; `merge`

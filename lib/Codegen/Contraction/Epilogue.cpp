@@ -55,21 +55,6 @@ void Epilogue::probe(const TileShape &tile) {
   block->clear();
 }
 
-void Epilogue::ifTrue(Value condition, function_ref<void()> then, function_ref<void()> otherwise) {
-  auto build = [&](function_ref<void()> body) {
-    return [&, body](OpBuilder &inner, Location) {
-      OpBuilder::InsertionGuard guard(k.b);
-      k.b.setInsertionPointToEnd(inner.getInsertionBlock());
-      body();
-      scf::YieldOp::create(k.b, k.loc);
-    };
-  };
-  if (otherwise)
-    scf::IfOp::create(k.b, k.loc, condition, build(then), build(otherwise));
-  else
-    scf::IfOp::create(k.b, k.loc, condition, build(then));
-}
-
 void Epilogue::store(const TileShape &tile, ArrayRef<Value> sums, const Place &place) {
   if (!inRegisters)
     return storeByLoop(tile, sums, place);
@@ -77,7 +62,7 @@ void Epilogue::store(const TileShape &tile, ArrayRef<Value> sums, const Place &p
     return storeFromRegisters(tile, sums, place);
   Value whole = arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::sge, place.validColumns,
                                       k.index(tile.columns()));
-  ifTrue(
+  k.branch(
       whole, [&] { storeFromRegisters(tile, sums, place); },
       [&] { storeByLoop(tile, sums, place); });
 }
@@ -102,7 +87,7 @@ void Epilogue::storeFromRegisters(const TileShape &tile, ArrayRef<Value> sums, c
     }
     Value exists =
         arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::slt, k.index(r), place.validRows);
-    ifTrue(exists, [&] { storeRow(r); });
+    k.branch(exists, [&] { storeRow(r); });
   }
 }
 

@@ -365,14 +365,6 @@ void MatMulEmitter::emitBlock(Value block, Work work) {
     k.loop(work.rowFrom, end, tile.rows,
            [&](Value row) { emitTile(tile.rows, row, nullptr, work); });
   };
-  auto ifTrue = [&](Value condition, function_ref<void()> body) {
-    scf::IfOp::create(k.b, k.loc, condition, [&](OpBuilder &inner, Location) {
-      OpBuilder::InsertionGuard guard(k.b);
-      k.b.setInsertionPointToEnd(inner.getInsertionBlock());
-      body();
-      scf::YieldOp::create(k.b, k.loc);
-    });
-  };
   if (total) {
     if (*total == 0)
       return;
@@ -392,23 +384,21 @@ void MatMulEmitter::emitBlock(Value block, Work work) {
       return;
     if (blocks == 1)
       return rest();
-    return ifTrue(math.compare(arith::CmpIPredicate::eq, block, k.index(blocks - 1)), rest);
+    return k.branch(math.compare(arith::CmpIPredicate::eq, block, k.index(blocks - 1)), rest);
   }
   Value rest = math.rem(math.sub(work.rowTo, work.rowFrom), k.index(tile.rows));
   Value end = math.sub(work.rowTo, rest);
   fullTiles(end);
-  auto atMost = [&](int64_t rows) {
-    return math.compare(arith::CmpIPredicate::sle, rest, k.index(rows));
-  };
-  int64_t half = tile.rows / 2;
-  ifTrue(math.compare(arith::CmpIPredicate::eq, rest, k.index(1)),
-         [&] { emitTile(1, end, nullptr, work); });
-  auto above = [&](int64_t rows) {
-    return math.compare(arith::CmpIPredicate::sgt, rest, k.index(rows));
-  };
-  ifTrue(arith::AndIOp::create(k.b, k.loc, above(1), atMost(half)),
-         [&] { emitTile(half, end, rest, work); });
-  ifTrue(above(half), [&] { emitTile(tile.rows, end, rest, work); });
+  // As few rows as keep the units busy; one row has a tile of its own.
+  int64_t step = thinRows(tile);
+  k.loop(end, work.rowTo, step, [&](Value row) {
+    Value left = math.sub(work.rowTo, row), one = k.index(1);
+    k.branch(math.compare(arith::CmpIPredicate::eq, left, one),
+             [&] { emitTile(1, row, nullptr, work); });
+    if (step > 1)
+      k.branch(math.compare(arith::CmpIPredicate::sgt, left, one),
+               [&] { emitTile(step, row, left, work); });
+  });
 }
 
 void MatMulEmitter::emitTile(int64_t rows, Value row, Value validRows, const Work &work) {

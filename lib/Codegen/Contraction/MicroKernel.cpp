@@ -73,6 +73,10 @@ RowSplit contraction::splitRows(int64_t rows, const TileShape &tile) {
   return split;
 }
 
+int64_t contraction::thinRows(const TileShape &tile) {
+  return std::min<int64_t>(llvm::divideCeil(minChains, tile.vectors), tile.rows);
+}
+
 Value MicroKernel::multiplyAdd(Value a, Value b, Value sum) {
   if (isa<FloatType>(type))
     return vector::FMAOp::create(k.b, k.loc, a, b, sum);

@@ -36,6 +36,29 @@ struct PanelLayout {
   }
 };
 
+/// "rows:<rows>:<vectors>:<group>:<t or n>": the outputs of each group cut into
+/// tiles as splitRows does, [tile][k][row of the tile]; t for the weights of a
+/// transposed convolution, whose taps are turned round.
+struct RowLayout {
+  int64_t rows = 1, vectors = 1, group = 1;
+  bool transposed = false;
+
+  std::string str() const {
+    return "rows:" + std::to_string(rows) + ":" + std::to_string(vectors) + ":" +
+           std::to_string(group) + (transposed ? ":t" : ":n");
+  }
+  static RowLayout parse(llvm::StringRef text) {
+    RowLayout layout;
+    text.consume_front("rows");
+    for (int64_t *part : {&layout.rows, &layout.vectors, &layout.group}) {
+      text.consume_front(":");
+      (void)text.consumeInteger(10, *part);
+    }
+    layout.transposed = text == ":t";
+    return layout;
+  }
+};
+
 } // namespace kiln::contraction
 
 #endif // KILN_LIB_CODEGEN_CONTRACTION_PACKING_H

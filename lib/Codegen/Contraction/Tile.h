@@ -43,6 +43,8 @@ struct RowSplit {
   llvm::SmallVector<int64_t, 2> rest;
 };
 RowSplit splitRows(int64_t rows, const TileShape &tile);
+/// Rows of the thinnest tile whose sums still hide each other's latency.
+int64_t thinRows(const TileShape &tile);
 
 /// Sums of products for one tile.
 class MicroKernel {
@@ -83,8 +85,6 @@ private:
   void storeFromRegisters(const TileShape &tile, llvm::ArrayRef<mlir::Value> sums,
                           const Place &place);
   void storeByLoop(const TileShape &tile, llvm::ArrayRef<mlir::Value> sums, const Place &place);
-  void ifTrue(mlir::Value condition, llvm::function_ref<void()> then,
-              llvm::function_ref<void()> otherwise = nullptr);
 
   KernelBuilder &k;
   mlir::Operation *anchor;

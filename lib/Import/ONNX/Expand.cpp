@@ -8,8 +8,8 @@
 #include "ToProto.h"
 #include "kiln/Import/ONNX/Load.h"
 #include "llvm/ADT/STLExtras.h"
-#include "llvm/ADT/SmallPtrSet.h"
 #include "llvm/Support/raw_ostream.h"
+#include <new>
 
 using namespace kiln;
 using namespace kiln::onnx;
@@ -139,7 +139,11 @@ static bool expand(Model &model, const Node &node, llvm::ArrayRef<Type> inputTyp
     std::string text;
     llvm::raw_string_ostream os(text);
     inner.printText(os);
-    diags.report(Diag::Internal, "the function body of " + node.opType + " is not valid")
+    // Bodies are built from what the node says: operands that contradict each other
+    // give a body that does not hold together.
+    diags
+        .report(Diag::SchemaViolation,
+                "the function that defines " + node.opType + " is not valid for these operands")
         .atNode(node.label())
         .note(text);
     return false;
@@ -152,8 +156,9 @@ static bool expand(Model &model, const Node &node, llvm::ArrayRef<Type> inputTyp
       continue;
     if (results[k] == noValue) {
       diags
-          .report(Diag::Internal, "the function body of " + node.opType +
-                                      " does not compute output " + std::to_string(k))
+          .report(Diag::SchemaViolation, "the function that defines " + node.opType +
+                                             " does not compute output " + std::to_string(k) +
+                                             " for these operands")
           .atNode(node.label());
       return false;
     }
@@ -189,10 +194,13 @@ bool kiln::onnx::expandSchemaFunction(Model &model, const Node &node,
                                       DiagnosticEngine &diags) {
   try {
     return expand(model, node, inputTypes, result.nodes, diags);
+  } catch (const std::bad_alloc &) {
+    diags.report(Diag::OutOfMemory, "expanding " + printable(node.opType));
   } catch (const std::exception &e) {
+    // ONNX's builders throw when operands or attributes are not what they expect.
     diags
-        .report(Diag::Internal,
-                "expanding " + printable(node.opType) + ": " + printable(e.what(), 1000))
+        .report(Diag::SchemaViolation, "the function that defines " + node.opType +
+                                           " cannot be built: " + printable(e.what(), 1000))
         .atNode(node.label());
   }
   return false;

@@ -137,24 +137,31 @@ std::vector<int> SchemaTable::versionsOf(StringRef op, StringRef domain) {
 }
 
 std::string SchemaTable::similarOperator(StringRef op, StringRef domain, int64_t opset) {
+  auto [it, isNew] = similar.try_emplace((op + llvm::Twine('\0') + domain).str());
+  if (!isNew)
+    return it->second;
+  if (names.empty()) {
+    // The registry hands out copies of its schemas: once is enough. Sorted, since
+    // its order is that of a hash table.
+    for (const OpSchema &schema : OpSchemaRegistry::get_all_schemas())
+      if (!schema.Deprecated())
+        names.emplace_back(schema.domain(), schema.Name());
+    llvm::sort(names);
+  }
   std::string best;
-  unsigned bestDistance = std::max<size_t>(1, op.size() / 3) + 1;
-  for (const OpSchema &schema : OpSchemaRegistry::get_all_schemas()) {
-    if (schema.domain() != domain || schema.Deprecated())
+  unsigned bestDistance = static_cast<unsigned>(std::max<size_t>(1, op.size() / 3)) + 1;
+  for (const auto &[nameDomain, name] : names) {
+    // A long name from a broken file costs no time.
+    if (nameDomain != domain || op.size() > name.size() + bestDistance)
       continue;
-    unsigned distance = StringRef(schema.Name()).lower() == op.lower()
-                            ? 0
-                            : op.edit_distance(schema.Name(), true, bestDistance);
-    // Ties by name: the registry's order is that of a hash table.
-    if (distance < bestDistance ||
-        (distance == bestDistance && !best.empty() && schema.Name() < best)) {
-      if (!find(schema.Name(), domain, opset))
-        continue;
-      best = schema.Name();
+    unsigned distance =
+        op.equals_insensitive(name) ? 0 : op.edit_distance(name, true, bestDistance);
+    if (distance < bestDistance && find(name, domain, opset)) {
+      best = name;
       bestDistance = distance;
     }
   }
-  return best;
+  return similar[(op + llvm::Twine('\0') + domain).str()] = best;
 }
 
 int kiln::onnx::sinceVersion(StringRef op, StringRef domain, int opset) {

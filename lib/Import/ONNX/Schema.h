@@ -59,6 +59,9 @@ public:
 private:
   /// By "op\0domain\0opset".
   llvm::StringMap<std::unique_ptr<SchemaInfo>> infos;
+  llvm::StringMap<std::string> similar;
+  /// (domain, operator), read from the registry for the first suggestion.
+  std::vector<std::pair<std::string, std::string>> names;
 };
 
 /// "" for both names of the default domain.

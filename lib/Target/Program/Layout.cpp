@@ -96,7 +96,9 @@ ProgramLayout kiln::layoutProgram(plan::ProgramOp program) {
         })
         // What is read between launches must outlive the launch before.
         .Case([&](plan::BindOp bind) { use(bind.getTensor(), next ? next - 1 : 0); })
-        .Case([&](plan::RequireOp require) { layout.constraints.push_back(require.getText().str()); });
+        .Case([&](plan::RequireOp require) {
+          layout.constraints.push_back(require.getText().str());
+        });
   }
   return layout;
 }

@@ -50,8 +50,8 @@ public:
     return global(llvm::ConstantArray::get(type, elements));
   }
   llvm::GlobalVariable *global(Constant *value, StringRef name = "") {
-    auto *variable =
-        new llvm::GlobalVariable(module, value->getType(), true, llvm::GlobalValue::PrivateLinkage, value, name);
+    auto *variable = new llvm::GlobalVariable(module, value->getType(), true,
+                                              llvm::GlobalValue::PrivateLinkage, value, name);
     variable->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
     return variable;
   }
@@ -66,17 +66,17 @@ private:
 /// DLPack's type codes.
 kiln_module_dtype dtypeOf(Type element) {
   uint8_t bits = static_cast<uint8_t>(element.isInteger(1) ? 8 : element.getIntOrFloatBitWidth());
-  uint8_t code = element.isInteger(1)                ? 6
-                 : element.isBF16()                  ? 4
-                 : isa<FloatType>(element)           ? 2
-                 : element.isUnsignedInteger()       ? 1
-                                                     : 0;
+  uint8_t code = element.isInteger(1)          ? 6
+                 : element.isBF16()            ? 4
+                 : isa<FloatType>(element)     ? 2
+                 : element.isUnsignedInteger() ? 1
+                                               : 0;
   return {code, bits, 1};
 }
 } // namespace
 
-void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout, const ModuleInfo &info,
-                          llvm::Module &module) {
+void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout,
+                          const ModuleInfo &info, llvm::Module &module) {
   TableWriter w(module);
   auto symbolNames = program->getAttrOfType<ArrayAttr>(symbolNamesAttr);
   auto modelName = [&](StringRef symbol) {
@@ -92,13 +92,16 @@ void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout, 
     return w.record({w.u64(static_cast<uint64_t>(dim.constant().value_or(-1))),
                      w.u32(static_cast<uint64_t>(index)), w.u32(0), w.text(text)});
   };
-  auto tensorRecord = [&](StringRef name, RankedTensorType type, uint32_t flags, uint64_t defaultOffset) {
+  auto tensorRecord = [&](StringRef name, RankedTensorType type, uint32_t flags,
+                          uint64_t defaultOffset) {
     SmallVector<Constant *> dims;
     for (const Expr &dim : shapeOf(type))
       dims.push_back(dimRecord(dim));
     kiln_module_dtype dtype = dtypeOf(type.getElementType());
-    return w.record({w.text(name), w.record({w.number(8, dtype.code), w.number(8, dtype.bits), w.number(16, 1)}),
-                     w.u32(dims.size()), w.array(dims), w.u32(flags), w.u32(0), w.u64(defaultOffset)});
+    return w.record({w.text(name),
+                     w.record({w.number(8, dtype.code), w.number(8, dtype.bits), w.number(16, 1)}),
+                     w.u32(dims.size()), w.array(dims), w.u32(flags), w.u32(0),
+                     w.u64(defaultOffset)});
   };
 
   SmallVector<Constant *> inputs, outputs, symbols, buffers, launches, weights, constraints;
@@ -115,22 +118,24 @@ void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout, 
                                    layout.isLate(type) ? KILN_MODULE_TENSOR_LATE : 0, 0));
   for (auto [i, name] : llvm::enumerate(layout.symbols)) {
     bool isInput = i < layout.numInputSymbols;
-    symbols.push_back(w.record({w.text(modelName(name)),
-                                w.u64(static_cast<uint64_t>(isInput ? program.getLower()[i] : INT64_MIN)),
-                                w.u64(static_cast<uint64_t>(isInput ? program.getUpper()[i] : INT64_MAX))}));
+    symbols.push_back(
+        w.record({w.text(modelName(name)),
+                  w.u64(static_cast<uint64_t>(isInput ? program.getLower()[i] : INT64_MIN)),
+                  w.u64(static_cast<uint64_t>(isInput ? program.getUpper()[i] : INT64_MAX))}));
   }
   for (const auto &buffer : layout.arena)
     buffers.push_back(w.record({w.u32(buffer.first), w.u32(buffer.last)}));
   for (const auto &launch : layout.launches)
     launches.push_back(w.record({w.text(launch.kernel), w.text(launch.nodes)}));
   for (auto [i, weight] : llvm::enumerate(layout.weights))
-    weights.push_back(w.record({w.text("w" + std::to_string(i)), w.u64(weight.offset), w.u64(weight.bytes),
-                                w.u32(weight.crc32c), w.u32(0)}));
+    weights.push_back(w.record({w.text("w" + std::to_string(i)), w.u64(weight.offset),
+                                w.u64(weight.bytes), w.u32(weight.crc32c), w.u32(0)}));
   for (const std::string &text : layout.constraints)
     constraints.push_back(w.text(text));
 
-  auto *weightsBase = new llvm::GlobalVariable(module, llvm::ArrayType::get(llvm::Type::getInt8Ty(w.context), 0), true,
-                                               llvm::GlobalValue::ExternalLinkage, nullptr, "kiln_weights");
+  auto *weightsBase =
+      new llvm::GlobalVariable(module, llvm::ArrayType::get(llvm::Type::getInt8Ty(w.context), 0),
+                               true, llvm::GlobalValue::ExternalLinkage, nullptr, "kiln_weights");
   weightsBase->setVisibility(llvm::GlobalValue::HiddenVisibility);
   Constant *digest = llvm::ConstantDataArray::get(w.context, ArrayRef<uint8_t>(info.digest));
   Constant *table = w.record({
@@ -169,9 +174,11 @@ void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout, 
       w.u32(layout.readsInputs),
       w.u32(0),
   });
-  auto *global = new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::ExternalLinkage, table,
-                                          "kiln_generated_module");
+  auto *global =
+      new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::ExternalLinkage,
+                               table, "kiln_generated_module");
   global->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  for (StringRef name : {"kiln_generated_bind", "kiln_generated_sizes", "kiln_generated_output_dims", "kiln_generated_run"})
+  for (StringRef name : {"kiln_generated_bind", "kiln_generated_sizes",
+                         "kiln_generated_output_dims", "kiln_generated_run"})
     module.getFunction(name)->setLinkage(llvm::GlobalValue::InternalLinkage);
 }

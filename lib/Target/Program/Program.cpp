@@ -24,8 +24,10 @@ namespace {
 /// the structs of ModuleABI.h.
 class FunctionBuilder {
 public:
-  FunctionBuilder(ModuleOp module, const ProgramLayout &layout, StringRef name, unsigned numPointers, bool hasStatus)
-      : layout(layout), b(module.getContext()), loc(module.getLoc()), pointer(LLVM::LLVMPointerType::get(b.getContext())) {
+  FunctionBuilder(ModuleOp module, const ProgramLayout &layout, StringRef name,
+                  unsigned numPointers, bool hasStatus)
+      : layout(layout), b(module.getContext()), loc(module.getLoc()),
+        pointer(LLVM::LLVMPointerType::get(b.getContext())) {
     b.setInsertionPointToEnd(module.getBody());
     SmallVector<Type> arguments(numPointers, pointer), results;
     if (hasStatus)
@@ -36,19 +38,26 @@ public:
 
   Value argument(unsigned i) { return function.getArgument(i); }
 
-  Value constant(int64_t value) { return LLVM::ConstantOp::create(b, loc, b.getI64Type(), b.getI64IntegerAttr(value)); }
+  Value constant(int64_t value) {
+    return LLVM::ConstantOp::create(b, loc, b.getI64Type(), b.getI64IntegerAttr(value));
+  }
   Value constant32(int64_t value) {
-    return LLVM::ConstantOp::create(b, loc, b.getI32Type(), b.getI32IntegerAttr(static_cast<int32_t>(value)));
+    return LLVM::ConstantOp::create(b, loc, b.getI32Type(),
+                                    b.getI32IntegerAttr(static_cast<int32_t>(value)));
   }
   Value at(Value base, int64_t byteOffset) {
-    return LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(byteOffset)});
+    return LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{static_cast<int32_t>(byteOffset)});
   }
   Value at(Value base, Value byteOffset) {
-    return LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base, ArrayRef<LLVM::GEPArg>{byteOffset});
+    return LLVM::GEPOp::create(b, loc, pointer, b.getI8Type(), base,
+                               ArrayRef<LLVM::GEPArg>{byteOffset});
   }
   Value load(Type type, Value address) { return LLVM::LoadOp::create(b, loc, type, address); }
   Value loadPointer(Value base, int64_t byteOffset) { return load(pointer, at(base, byteOffset)); }
-  void store(Value value, Value base, int64_t byteOffset) { LLVM::StoreOp::create(b, loc, value, at(base, byteOffset)); }
+  void store(Value value, Value base, int64_t byteOffset) {
+    LLVM::StoreOp::create(b, loc, value, at(base, byteOffset));
+  }
 
   /// The value of a size, as i64; symbols are loaded once a block.
   Value size(const Expr &expr) {
@@ -90,12 +99,14 @@ public:
     Type element = cast<RankedTensorType>(op.getTensor().getType()).getElementType();
     int64_t bytes = element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
     for (auto [i, name] : llvm::enumerate(op.getSymbols())) {
-      Value value = load(b.getIntegerType(static_cast<unsigned>(bytes * 8)), at(data, static_cast<int64_t>(i) * bytes));
+      Value value = load(b.getIntegerType(static_cast<unsigned>(bytes * 8)),
+                         at(data, static_cast<int64_t>(i) * bytes));
       if (bytes < 8)
         value = element.isUnsignedInteger() || element.isInteger(1)
                     ? Value(arith::ExtUIOp::create(b, loc, b.getI64Type(), value))
                     : Value(arith::ExtSIOp::create(b, loc, b.getI64Type(), value));
-      store(value, symbols, 8 * static_cast<int64_t>(layout.symbolIndex(cast<StringAttr>(name).getValue())));
+      store(value, symbols,
+            8 * static_cast<int64_t>(layout.symbolIndex(cast<StringAttr>(name).getValue())));
     }
   }
 
@@ -116,9 +127,10 @@ public:
 
 class ProgramBuilder {
 public:
-  ProgramBuilder(plan::ProgramOp program, const ProgramLayout &layout, const llvm::StringMap<KernelFacts> &kernels,
-                 ModuleOp into)
-      : program(program), body(program.getBody().front()), layout(layout), kernels(kernels), into(into) {}
+  ProgramBuilder(plan::ProgramOp program, const ProgramLayout &layout,
+                 const llvm::StringMap<KernelFacts> &kernels, ModuleOp into)
+      : program(program), body(program.getBody().front()), layout(layout), kernels(kernels),
+        into(into) {}
 
   void run() {
     buildBind();
@@ -134,7 +146,8 @@ private:
     return cast<BlockArgument>(value).getArgNumber();
   }
   bool isEarly(plan::BindOp bind) {
-    return layout.symbolIndex(cast<StringAttr>(bind.getSymbols()[0]).getValue()) < layout.numBoundSymbols;
+    return layout.symbolIndex(cast<StringAttr>(bind.getSymbols()[0]).getValue()) <
+           layout.numBoundSymbols;
   }
   bool isEarly(plan::RequireOp require) {
     Shape pair = exprsOf(require.getPair());
@@ -147,8 +160,10 @@ private:
     f.symbols = f.argument(0);
     unsigned constraint = 0;
     for (Operation &op : body) {
-      if (auto bind = dyn_cast<plan::BindOp>(op); bind && !bind.getSymbols().empty() && isEarly(bind))
-        f.bind(bind, f.loadPointer(f.argument(1), 8 * static_cast<int64_t>(inputIndex(bind.getTensor()))));
+      if (auto bind = dyn_cast<plan::BindOp>(op);
+          bind && !bind.getSymbols().empty() && isEarly(bind))
+        f.bind(bind, f.loadPointer(f.argument(1),
+                                   8 * static_cast<int64_t>(inputIndex(bind.getTensor()))));
       if (auto require = dyn_cast<plan::RequireOp>(op)) {
         if (isEarly(require))
           f.require(require, constraint, f.argument(2));
@@ -161,11 +176,14 @@ private:
   /// Scratch of a launch over the program's symbols.
   Expr scratchOf(plan::LaunchOp launch) { return inCaller(launch, factsOf(launch).scratchBytes); }
 
-  const KernelFacts &factsOf(plan::LaunchOp launch) { return kernels.find(launch.getKernel())->second; }
+  const KernelFacts &factsOf(plan::LaunchOp launch) {
+    return kernels.find(launch.getKernel())->second;
+  }
 
   /// An expression over a kernel's symbols, as the launch fills them.
   Expr inCaller(plan::LaunchOp launch, const Expr &expr) {
-    auto kernel = cast<plan::KernelOp>(SymbolTable::lookupNearestSymbolFrom(program, launch.getKernelAttr()));
+    auto kernel =
+        cast<plan::KernelOp>(SymbolTable::lookupNearestSymbolFrom(program, launch.getKernelAttr()));
     Shape actual = exprsOf(launch.getSymbols());
     return expr.substitute([&](StringRef name) -> std::optional<Expr> {
       for (auto [i, formal] : llvm::enumerate(kernel.getSymbols()))
@@ -213,7 +231,8 @@ private:
     Type result = returns ? f.pointer : Type(LLVM::LLVMVoidType::get(f.b.getContext()));
     SmallVector<Value> operands = {fn};
     llvm::append_range(operands, arguments);
-    auto call = LLVM::CallOp::create(f.b, f.loc, LLVM::LLVMFunctionType::get(result, types), operands);
+    auto call =
+        LLVM::CallOp::create(f.b, f.loc, LLVM::LLVMFunctionType::get(result, types), operands);
     return returns ? call.getResult() : Value();
   }
 
@@ -227,9 +246,9 @@ private:
     Shape shape = shapeOf(layout.outputs[output.getIndex()]);
     for (auto [i, dim] : llvm::enumerate(shape))
       f.store(f.size(dim), slots, 8 * static_cast<int64_t>(i));
-    Value memory =
-        callService(f, offsetof(kiln_module_services, late_output),
-                    {f.argument(0), f.constant32(static_cast<int64_t>(output.getIndex())), slots}, true);
+    Value memory = callService(
+        f, offsetof(kiln_module_services, late_output),
+        {f.argument(0), f.constant32(static_cast<int64_t>(output.getIndex())), slots}, true);
     failIfNull(f, memory);
     return memory;
   }
@@ -262,10 +281,12 @@ private:
       return;
     }
     // Scratch of a size that only now is known: on this thread alone.
-    Value memory = callService(f, offsetof(kiln_module_services, allocate), {f.argument(0), f.size(scratch)}, true);
+    Value memory = callService(f, offsetof(kiln_module_services, allocate),
+                               {f.argument(0), f.size(scratch)}, true);
     failIfNull(f, memory);
     Type i64 = f.b.getI64Type();
-    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(f.b.getContext()), {f.pointer, i64, i64, f.pointer});
+    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(f.b.getContext()),
+                                            {f.pointer, i64, i64, f.pointer});
     LLVM::CallOp::create(f.b, f.loc, type, ValueRange{fn, slots, f.constant(0), units, memory});
     callService(f, offsetof(kiln_module_services, release), {f.argument(0), memory}, false);
   }
@@ -274,7 +295,8 @@ private:
     OpBuilder::InsertionGuard guard(f.b);
     f.b.setInsertionPointToStart(into.getBody());
     Type i64 = f.b.getI64Type();
-    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(f.b.getContext()), {f.pointer, i64, i64, f.pointer});
+    auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(f.b.getContext()),
+                                            {f.pointer, i64, i64, f.pointer});
     for (auto &entry : kernels) {
       auto kernel = LLVM::LLVMFuncOp::create(f.b, f.loc, entry.getKey(), type);
       kernel.setVisibility_(LLVM::Visibility::Hidden);
@@ -298,13 +320,17 @@ private:
     FunctionBuilder f(into, layout, "kiln_generated_run", 1, true);
     declareKernels(f);
     f.symbols = fieldOf(f, offsetof(kiln_module_frame, symbols));
-    Value inputs = fieldOf(f, offsetof(kiln_module_frame, inputs)), outputs = fieldOf(f, offsetof(kiln_module_frame, outputs));
-    Value arena = fieldOf(f, offsetof(kiln_module_frame, arena)), offsets = fieldOf(f, offsetof(kiln_module_frame, offsets));
+    Value inputs = fieldOf(f, offsetof(kiln_module_frame, inputs)),
+          outputs = fieldOf(f, offsetof(kiln_module_frame, outputs));
+    Value arena = fieldOf(f, offsetof(kiln_module_frame, arena)),
+          offsets = fieldOf(f, offsetof(kiln_module_frame, offsets));
     Value weights = fieldOf(f, offsetof(kiln_module_frame, weights));
-    Value slots = LLVM::AllocaOp::create(f.b, f.loc, f.pointer, f.b.getI64Type(), f.constant(mostSlots()));
+    Value slots =
+        LLVM::AllocaOp::create(f.b, f.loc, f.pointer, f.b.getI64Type(), f.constant(mostSlots()));
     for (BlockArgument argument : body.getArguments())
       if (!argument.use_empty())
-        buffers[argument] = f.loadPointer(inputs, 8 * static_cast<int64_t>(argument.getArgNumber()));
+        buffers[argument] =
+            f.loadPointer(inputs, 8 * static_cast<int64_t>(argument.getArgNumber()));
     unsigned launches = 0, constraint = 0;
     for (Operation &op : body)
       llvm::TypeSwitch<Operation *>(&op)
@@ -312,7 +338,9 @@ private:
             uint64_t offset = layout.weights[layout.weightOf.lookup(constant.getBuffer())].offset;
             buffers[constant.getBuffer()] = f.at(weights, f.constant(static_cast<int64_t>(offset)));
           })
-          .Case([&](plan::ViewOp view) { buffers[view.getBuffer()] = buffers.lookup(view.getSource()); })
+          .Case([&](plan::ViewOp view) {
+            buffers[view.getBuffer()] = buffers.lookup(view.getSource());
+          })
           .Case([&](plan::OutputOp output) {
             buffers[output.getBuffer()] =
                 layout.isLate(layout.outputs[output.getIndex()])
@@ -322,7 +350,8 @@ private:
           .Case([&](plan::AllocOp alloc) {
             auto it = layout.arenaOf.find(alloc.getBuffer());
             if (it != layout.arenaOf.end()) {
-              Value offset = f.load(f.b.getI64Type(), f.at(offsets, 8 * static_cast<int64_t>(it->second)));
+              Value offset =
+                  f.load(f.b.getI64Type(), f.at(offsets, 8 * static_cast<int64_t>(it->second)));
               buffers[alloc.getBuffer()] = f.at(arena, offset);
               return;
             }
@@ -338,7 +367,9 @@ private:
           })
           .Case([&](plan::RequireOp require) {
             if (!isEarly(require))
-              f.require(require, constraint, f.at(f.argument(0), static_cast<int64_t>(offsetof(kiln_module_frame, fault))));
+              f.require(
+                  require, constraint,
+                  f.at(f.argument(0), static_cast<int64_t>(offsetof(kiln_module_frame, fault))));
             ++constraint;
           });
     f.finish(true);

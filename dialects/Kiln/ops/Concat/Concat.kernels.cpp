@@ -25,8 +25,7 @@ public:
   void build() {
     constexpr int64_t picoseconds = 200;
     ArrayRef<Expr> outer = ArrayRef(shape).take_front(axis);
-    for (const Expr &dim : outer)
-      outerSizes.push_back(k.size(dim));
+    outerSizes = k.sizes(outer);
     total = k.size(shape[axis]);
     if (axis + 1 == shape.size()) {
       k.setUnits(elementCount(outer), shape[axis] * Expr(picoseconds));
@@ -95,7 +94,7 @@ private:
   }
 
   void copyPulled(Value x, const Index &outer, Value lower, Value upper, Value offset) {
-    auto store = [&](ElementBuilder &e, const Index &index) {
+    auto store = [&](ElementBuilder &e, ArrayRef<Value> index) {
       e.setSource(op.getResult(), [&](ElementBuilder &e, ArrayRef<Value> index) {
         Index at(index);
         at[axis] = e.sub(at[axis], offset);
@@ -103,22 +102,16 @@ private:
       });
       k.storeResults(e, index);
     };
-    loopFrom(axis, outer, lower, upper, store);
-  }
-
-  /// Loops over the dims from `dim` on; the first has bounds of its own.
-  void loopFrom(size_t dim, const Index &index, Value lower, Value upper,
-                function_ref<void(ElementBuilder &, const Index &)> body) {
-    auto with = [&](Value i) {
-      Index next(index);
-      next.push_back(i);
-      return next;
+    auto along = [&](Value i) {
+      Index index(outer);
+      index.push_back(i);
+      return index;
     };
-    if (dim + 1 == shape.size())
+    if (axis + 1 == shape.size())
       return k.vectorLoop(lower, upper, lanes,
-                          [&](ElementBuilder &e, Value i) { body(e, with(i)); });
-    k.loop(lower, upper, 1,
-           [&](Value i) { loopFrom(dim + 1, with(i), k.index(0), k.size(shape[dim + 1]), body); });
+                          [&](ElementBuilder &e, Value i) { store(e, along(i)); });
+    SmallVector<Value> innerSizes = k.sizes(ArrayRef(shape).drop_front(axis + 1));
+    k.loop(lower, upper, 1, [&](Value i) { k.nest(along(i), innerSizes, lanes, store); });
   }
 
   KernelBuilder &k;

@@ -60,7 +60,7 @@ static FailureOr<Value> scale(NodeImporter &n, Value x, double factor, StringRef
     return x;
   Type type = elementTypeOf(x);
   if (!isa<FloatType>(type) && factor != std::floor(factor))
-    return n.refuse("Gemm on integers with " + name + " = " + std::to_string(factor),
+    return n.refuse("Gemm on integers with " + name + " = " + Twine(std::to_string(factor)),
                     "an integral " + name + " or floating point matrices");
   return n.create<MulOp>({x, n.scalar(type, factor)});
 }
