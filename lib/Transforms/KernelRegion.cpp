@@ -20,23 +20,30 @@ static SmallVector<Value> valuesOf(Block &body) {
   return values;
 }
 
-void kiln::mergeAxes(Block &body, const KernelTable &table) {
+/// Its sizes would be renamed in its types only.
+static bool hasSizeAttributes(Operation &op) {
+  return llvm::any_of(op.getAttrs(),
+                      [](NamedAttribute attr) { return isa<ExprsAttr>(attr.getValue()); });
+}
+
+SmallVector<NamedSize> kiln::mergeAxes(Block &body, const KernelTable &table) {
   ValueRange results = body.getTerminator()->getOperands();
   Shape shape = shapeOf(results[0]);
   for (Operation &op : body.without_terminator())
-    if (!isa<ConstantOp>(op) && !(table.find(&op) && table.find(&op)->pointwise))
-      return;
+    if (!isa<ConstantOp>(op) &&
+        (!table.find(&op) || !table.find(&op)->pointwise || hasSizeAttributes(op)))
+      return {};
   SmallVector<Value> values = valuesOf(body);
   // spans[v][d]: value v has result axis d in full (else it is broadcast there).
   SmallVector<SmallVector<bool>> spans;
   for (Value value : values) {
     Shape own = shapeOf(value);
     if (own.size() > shape.size())
-      return;
+      return {};
     SmallVector<bool> span(shape.size() - own.size(), false);
     for (auto [dim, whole] : llvm::zip(own, ArrayRef(shape).take_back(own.size()))) {
       if (dim != whole && !dim.isConstant(1))
-        return;
+        return {};
       span.push_back(dim == whole);
     }
     spans.push_back(std::move(span));
@@ -53,15 +60,22 @@ void kiln::mergeAxes(Block &body, const KernelTable &table) {
     else
       groups.push_back({axis});
   }
+  SmallVector<NamedSize> names;
+  Shape sizes;
+  for (ArrayRef<size_t> group : groups) {
+    Expr size = 1;
+    for (size_t axis : group)
+      size = size * shape[axis];
+    if (!size.constant()) {
+      std::string name = (size.isNonNegative() ? "size" : "%size") + std::to_string(names.size());
+      names.push_back({name, std::exchange(size, Expr::symbol(name))});
+    }
+    sizes.push_back(size);
+  }
   for (auto [value, span] : llvm::zip(values, spans)) {
     Shape merged;
-    for (ArrayRef<size_t> group : groups) {
-      Expr size = 1;
-      if (span[group.front()])
-        for (size_t axis : group)
-          size = size * shape[axis];
-      merged.push_back(size);
-    }
+    for (auto [group, size] : llvm::zip(groups, sizes))
+      merged.push_back(span[group.front()] ? size : Expr(1));
     RankedTensorType type = tensorType(merged, elementTypeOf(value));
     // A splat is the same whatever its shape, and a scalar fits everywhere.
     if (auto constant = value.getDefiningOp<ConstantOp>()) {
@@ -71,6 +85,7 @@ void kiln::mergeAxes(Block &body, const KernelTable &table) {
     }
     value.setType(type);
   }
+  return names;
 }
 
 SmallVector<Expr> kiln::renameSymbols(Operation *owner, Block &body) {

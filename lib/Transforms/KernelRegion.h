@@ -17,10 +17,14 @@
 
 namespace kiln {
 
+/// A symbol of a region and what it stands for outside.
+using NamedSize = std::pair<std::string, Expr>;
+
 /// Merges neighbouring axes of a region of pointwise ops: operands and results
-/// keep their elements, types change in place. Nothing happens when it is not
-/// certain which axes are broadcast.
-void mergeAxes(mlir::Block &body, const KernelTable &table);
+/// keep their elements, types change in place. What such ops compute does not
+/// depend on how a size came about, so each one becomes a symbol, which is
+/// returned. Nothing happens when it is not certain which axes are broadcast.
+llvm::SmallVector<NamedSize> mergeAxes(mlir::Block &body, const KernelTable &table);
 
 /// Renames the region's symbols to s0, s1 ... in order of appearance; returns
 /// what they stand for outside.

@@ -14,6 +14,7 @@
 #include "dialects/Kiln/ops/View/View.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -30,11 +31,16 @@ public:
   LogicalResult run() {
     makeProgram();
     claimOutputs();
+    noteSymbolsOfInputs();
+    requirements = llvm::to_vector(function.getOps<RequireOp>());
+    planRequires();
     bool planned = true;
     for (Operation &op : function.getBody().front().without_terminator())
       planned &= succeeded(plan(&op));
     if (!planned)
       return failure();
+    for (RequireOp require : requirements)
+      return require.emitOpError("is about a symbol that nothing gives a value");
     copyOutputs();
     function.erase();
     return success();
@@ -107,12 +113,12 @@ private:
         })
         .Case([&](BindOp bind) {
           plan::BindOp::create(b, op->getLoc(), bufferOf(bind.getTensor()), bind.getSymbols());
+          for (Attribute symbol : bind.getSymbols())
+            known.insert(cast<StringAttr>(symbol).getValue());
+          planRequires();
           return success();
         })
-        .Case([&](RequireOp require) {
-          plan::RequireOp::create(b, op->getLoc(), require.getPair(), require.getText());
-          return success();
-        })
+        .Case([&](RequireOp) { return success(); }) // planRequires made it
         .Case([&](FusionOp fusion) { return launch(fusion); })
         .Default([&](Operation *other) {
           // The plan goes on, to find the others.
@@ -120,6 +126,25 @@ private:
             buffers[result] = plan::AllocOp::create(b, other->getLoc(), result.getType());
           return other->emitOpError("has no kernel on this target");
         });
+  }
+
+  void noteSymbolsOfInputs() {
+    for (BlockArgument argument : function.getArguments())
+      for (const Expr &dim : shapeOf(argument))
+        dim.forEachSymbol([&](StringRef name) { known.insert(name); });
+  }
+
+  /// Sizes are checked as soon as they are known, wherever the check stands: a
+  /// launch must not see sizes that do not fit each other.
+  void planRequires() {
+    llvm::erase_if(requirements, [&](RequireOp require) {
+      bool ready = true;
+      for (const Expr &side : exprsOf(require.getPair()))
+        side.forEachSymbol([&](StringRef name) { ready &= known.contains(name); });
+      if (ready)
+        plan::RequireOp::create(b, require.getLoc(), require.getPair(), require.getText());
+      return ready;
+    });
   }
 
   /// A packed layout's full name says who packs it.
@@ -202,12 +227,19 @@ private:
     Block &body = kernel.getBody().front();
     for (Operation &op : body)
       op.setLoc(b.getUnknownLoc());
+    SmallVector<NamedSize> sizes;
     if (fusion.getKernel() == "loop")
-      mergeAxes(body, table);
+      sizes = mergeAxes(body, table);
     symbols = renameSymbols(kernel, body);
+    for (Expr &symbol : symbols)
+      for (const auto &[name, size] : sizes)
+        if (symbol.symbolName() == name) {
+          symbol = size;
+          break;
+        }
     for (size_t i = 0; i < symbols.size(); ++i)
       symbolNames.push_back(
-          b.getStringAttr((symbols[i].str().starts_with("%") ? "%s" : "s") + llvm::utostr(i)));
+          b.getStringAttr((symbols[i].isNonNegative() ? "s" : "%s") + llvm::utostr(i)));
     kernel.setSymbolsAttr(b.getArrayAttr(symbolNames));
 
     std::string text;
@@ -270,6 +302,10 @@ private:
   SmallVector<std::pair<Value, int64_t>> copies;
   DenseMap<std::pair<Attribute, Attribute>, Value> constants;
   llvm::StringMap<std::string> kernels;
+  /// Symbols that have a value at this point of the program.
+  llvm::StringSet<> known;
+  /// Checks that wait for their symbols.
+  SmallVector<RequireOp> requirements;
 };
 
 struct Plan final : kiln::impl::PlanPassBase<Plan> {

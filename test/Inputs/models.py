@@ -110,6 +110,15 @@ MODELS = {
         [XN],
         [YN],
     ),
+    # The same node twice; both results are outputs.
+    "chain": model(
+        [
+            node("Relu", ["x"], ["y"], name="first"),
+            node("Relu", ["z"], ["w"], name="second"),
+        ],
+        [XN, value("z", FLOAT, ["m", 4])],
+        [YN, value("w", FLOAT, ["m", 4])],
+    ),
     # The shape is computed: [n, 3] -> [3 * n].
     "flatten": model(
         [node("Reshape", ["x", "shape"], ["y"])],

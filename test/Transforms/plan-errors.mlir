@@ -1,4 +1,4 @@
-// RUN: kiln-opt %s --kiln-plan -verify-diagnostics
+// RUN: kiln-opt %s -split-input-file --kiln-plan -verify-diagnostics
 
 // Every op without a kernel is named, not the first one alone.
 func.func @not_fused(%x: tensor<4xf32>) -> tensor<4xf32> {
@@ -9,6 +9,8 @@ func.func @not_fused(%x: tensor<4xf32>) -> tensor<4xf32> {
   return %1 : tensor<4xf32>
 }
 
+// -----
+
 func.func @not_fused_before_a_fusion(%x: tensor<4xf32>) -> tensor<4xf32> {
   // expected-error @+1 {{'kiln.relu' op has no kernel on this target}}
   %0 = kiln.relu %x : (tensor<4xf32>) -> tensor<4xf32>
@@ -18,4 +20,12 @@ func.func @not_fused_before_a_fusion(%x: tensor<4xf32>) -> tensor<4xf32> {
     kiln.yield %2 : tensor<4xf32>
   }
   return %1 : tensor<4xf32>
+}
+
+// -----
+
+func.func @symbol_from_nowhere(%x: tensor<?xf32, #kiln.dims<"n">>) {
+  // expected-error @+1 {{'kiln.require' op is about a symbol that nothing gives a value}}
+  kiln.require #kiln.exprs<"n", "ghost"> "they are equal"
+  return
 }

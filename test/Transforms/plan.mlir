@@ -137,13 +137,62 @@ func.func @constants_are_kept_once(%x: tensor<2xf32>, %y: tensor<2x2xf32>) -> (t
 // -----
 
 // CHECK:       plan.program @what_the_run_reads_and_checks
-// CHECK:         plan.bind %{{.*}} ["%s"] : tensor<1xi64>
+// CHECK-NEXT:  ^bb0
+// CHECK-NEXT:    plan.bind %{{.*}} ["%s"] : tensor<1xi64>
 // CHECK-NEXT:    plan.require <"%s", "n"> "they are equal"
 func.func @what_the_run_reads_and_checks(%v: tensor<1xi64>, %x: tensor<?xf32, #kiln.dims<"n">>) -> tensor<?xf32, #kiln.dims<"n">> {
   kiln.bind %v ["%s"] : tensor<1xi64>
   kiln.require #kiln.exprs<"%s", "n"> "they are equal"
   %0 = kiln.relu %x : (tensor<?xf32, #kiln.dims<"n">>) -> tensor<?xf32, #kiln.dims<"n">>
   return %0 : tensor<?xf32, #kiln.dims<"n">>
+}
+
+// -----
+
+// A check stands behind the op that it is about, and is made in front of the launch.
+// CHECK:       plan.program @checks_come_first
+// CHECK-NEXT:  ^bb0
+// CHECK-NEXT:    plan.require <"n", "m"> "of inputs"
+// CHECK:         plan.launch @kiln_i64_neg
+// CHECK-NEXT:    plan.bind %{{.*}} ["%s"]
+// CHECK-NEXT:    plan.require <"%s", "n"> "of a value that is computed"
+// CHECK:         plan.launch @kiln_f32_add
+func.func @checks_come_first(%x: tensor<?xf32, #kiln.dims<"n">>, %y: tensor<?xf32, #kiln.dims<"m">>, %v: tensor<1xi64>) -> tensor<?xf32, #kiln.dims<"bcast(m, n)">> {
+  %0 = kiln.neg %v : (tensor<1xi64>) -> tensor<1xi64>
+  kiln.bind %0 ["%s"] : tensor<1xi64>
+  %1 = kiln.add %x, %y : (tensor<?xf32, #kiln.dims<"n">>, tensor<?xf32, #kiln.dims<"m">>) -> tensor<?xf32, #kiln.dims<"bcast(m, n)">>
+  kiln.require #kiln.exprs<"n", "m"> "of inputs"
+  kiln.require #kiln.exprs<"%s", "n"> "of a value that is computed"
+  return %1 : tensor<?xf32, #kiln.dims<"bcast(m, n)">>
+}
+
+// -----
+
+// What pointwise ops compute does not depend on how a size came about.
+// CHECK:       plan.kernel @[[K:kiln_f32_relu_0]] {{.*}}symbols = ["s0"]
+// CHECK-NEXT:  ^bb0(%{{.*}}: tensor<?xf32, #kiln.dims<"s0">>):
+// CHECK-NOT:   plan.kernel
+// CHECK:       plan.program @sizes_of_pointwise_ops_are_one_symbol
+// CHECK:       plan.launch @[[K]] {{.*}} symbols <"3*n">
+// CHECK:       plan.launch @[[K]] {{.*}} symbols <"floordiv(m, 2)*n">
+func.func @sizes_of_pointwise_ops_are_one_symbol(%x: tensor<?x3xf32, #kiln.dims<"n">>, %y: tensor<?x?xf32, #kiln.dims<"n", "floordiv(m, 2)">>)
+    -> (tensor<?x3xf32, #kiln.dims<"n">>, tensor<?x?xf32, #kiln.dims<"n", "floordiv(m, 2)">>) {
+  %0 = kiln.relu %x : (tensor<?x3xf32, #kiln.dims<"n">>) -> tensor<?x3xf32, #kiln.dims<"n">>
+  %1 = kiln.relu %y : (tensor<?x?xf32, #kiln.dims<"n", "floordiv(m, 2)">>) -> tensor<?x?xf32, #kiln.dims<"n", "floordiv(m, 2)">>
+  return %0, %1 : tensor<?x3xf32, #kiln.dims<"n">>, tensor<?x?xf32, #kiln.dims<"n", "floordiv(m, 2)">>
+}
+
+// -----
+
+// What is moved about depends on it.
+// CHECK:       plan.kernel @kiln_f32_transpose_0 {{.*}}symbols = ["s0"]
+// CHECK:       plan.kernel @kiln_f32_transpose_1 {{.*}}symbols = ["s0"]
+// CHECK:       plan.program @sizes_of_other_ops_stay_expressions
+func.func @sizes_of_other_ops_stay_expressions(%x: tensor<?x3xf32, #kiln.dims<"n">>, %y: tensor<?x3xf32, #kiln.dims<"2*n">>)
+    -> (tensor<3x?xf32, #kiln.dims<"n">>, tensor<3x?xf32, #kiln.dims<"2*n">>) {
+  %0 = kiln.transpose %x {permutation = array<i64: 1, 0>} : (tensor<?x3xf32, #kiln.dims<"n">>) -> tensor<3x?xf32, #kiln.dims<"n">>
+  %1 = kiln.transpose %y {permutation = array<i64: 1, 0>} : (tensor<?x3xf32, #kiln.dims<"2*n">>) -> tensor<3x?xf32, #kiln.dims<"2*n">>
+  return %0, %1 : tensor<3x?xf32, #kiln.dims<"n">>, tensor<3x?xf32, #kiln.dims<"2*n">>
 }
 
 // -----
