@@ -272,6 +272,22 @@ bool Compilation::generateProgram(plan::ProgramOp program) {
   return true;
 }
 
+/// The text without the names of resources: they are numbered over all that a
+/// context has seen, and what they hold is in the digest anyway.
+static std::string withoutResourceNames(StringRef text) {
+  constexpr StringLiteral start = "dense_resource<";
+  std::string result;
+  for (size_t at; (at = text.find(start)) != StringRef::npos;) {
+    result += text.take_front(at + start.size());
+    text = text.drop_front(at + start.size());
+    // In quotes, a quote is written as its number.
+    if (text.consume_front("\""))
+      text = text.drop_until([](char c) { return c == '"'; });
+    text = text.drop_until([](char c) { return c == '>'; });
+  }
+  return result + text.str();
+}
+
 void Compilation::fillInfo() {
   info.name = llvm::sys::path::stem(path).str();
   info.producer = producerName().str();
@@ -287,7 +303,7 @@ void Compilation::fillInfo() {
     hash.update(StringRef("\0", 1));
   }
   hash.update(std::to_string(options.optLevel));
-  hash.update(text);
+  hash.update(withoutResourceNames(text));
   for (const WeightSegment &segment : segments)
     hash.update(segment.data);
   auto digest = hash.final();
