@@ -5,13 +5,14 @@ Substitutions   %python   the Python of tools/dev/setup, with numpy, onnx, onnxr
                 %cc       the C compiler of the build
                 %model    writes a small model: %model NAME FILE (test/Inputs/models.py)
                 %exits    %exits CODE COMMAND: passes when the command ends so (test/Inputs/exits.py)
+                %build    the build's folder
                 %kiln_src the checkout;  %models the folder of fetched and seeded models
 Features        full      unless the quick tier was asked for:  // REQUIRES: full   ends in seconds, not in moments
                 slow      with the slow tier only:              // REQUIRES: slow
                 models    %models holds what tools/dev/get-models fetches
                 asan, tsan, ubsan                               the build has that sanitizer
                 python    %python is there
-                nvcc, gpu, pdll, espeak, script                 that tool is on this machine
+                nvcc, gpu, pdll, espeak, script, gcc            that tool is on this machine
 """
 import os
 import shlex
@@ -50,6 +51,7 @@ models = os.path.join(cache, "models")
 for name, value in (
     ("%python", config.kiln_python),
     ("%cc", config.kiln_cc),
+    ("%build", config.kiln_binary_dir),
     ("%kiln_src", config.kiln_source_dir),
     ("%models", models),
 ):
@@ -75,6 +77,7 @@ for tool, feature in (
     ("mlir-pdll", "pdll"),
     ("espeak-ng", "espeak"),
     ("script", "script"),
+    ("g++", "gcc"),
 ):
     if shutil.which(tool, path=path):
         features.add(feature)

@@ -114,8 +114,12 @@ private:
           return success();
         })
         .Case([&](FusionOp fusion) { return launch(fusion); })
-        .Default(
-            [&](Operation *other) { return other->emitError("has no kernel on this target"); });
+        .Default([&](Operation *other) {
+          // The plan goes on, to find the others.
+          for (Value result : other->getResults())
+            buffers[result] = plan::AllocOp::create(b, other->getLoc(), result.getType());
+          return other->emitOpError("has no kernel on this target");
+        });
   }
 
   /// A packed layout's full name says who packs it.

@@ -15,11 +15,8 @@ static void run(const kiln_api *api, float *x, float *y, int64_t rows, int64_t c
   kiln_model *model;
   kiln_session *session;
   int64_t shape[2] = {rows, columns};
-  DLTensor in = {.data = x,
-                 .device = {kDLCPU, 0},
-                 .ndim = 2,
-                 .dtype = {kDLFloat, 32, 1},
-                 .shape = shape};
+  DLTensor in = {
+      .data = x, .device = {kDLCPU, 0}, .ndim = 2, .dtype = {kDLFloat, 32, 1}, .shape = shape};
   DLTensor out = in;
   const DLTensor *inputs[] = {&in};
   DLTensor *outputs[] = {&out};
