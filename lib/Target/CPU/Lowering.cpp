@@ -124,6 +124,18 @@ struct FmaToVectorFma : OpRewritePattern<math::FmaOp> {
   }
 };
 
+/// Where either zero will do, LLVM has a maximum of three instructions; the
+/// expansion in arith has four and a longer chain.
+template <typename From, typename To> struct ExtremeToLLVM : OpRewritePattern<From> {
+  using OpRewritePattern<From>::OpRewritePattern;
+  LogicalResult matchAndRewrite(From op, PatternRewriter &b) const override {
+    if (!bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::nsz))
+      return failure();
+    b.replaceOpWithNewOp<To>(op, op.getLhs(), op.getRhs(), LLVM::FastmathFlags::nsz);
+    return success();
+  }
+};
+
 /// Hides quotients of indices by variables from scalar evolution. It would see
 /// through them into addresses, and loop strength reduction would compute such
 /// an address again inside of the innermost loop: LLVM never hoists a division
@@ -153,7 +165,9 @@ struct Legalize : PassWrapper<Legalize, OperationPass<ModuleOp>> {
   }
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet narrow(context);
-    narrow.add<TruncateDouble, TruncateToBF16, FmaToVectorFma>(context);
+    narrow.add<TruncateDouble, TruncateToBF16, FmaToVectorFma,
+               ExtremeToLLVM<arith::MaximumFOp, LLVM::MaximumOp>,
+               ExtremeToLLVM<arith::MinimumFOp, LLVM::MinimumOp>>(context);
     narrowPatterns = std::move(narrow);
     return success();
   }
