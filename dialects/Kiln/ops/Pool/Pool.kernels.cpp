@@ -25,8 +25,10 @@ using Values = SmallVector<Value>;
 /// any test; its ends one by one with windows clamped to x.
 class PoolEmitter {
 public:
-  /// Adds the elements of x at an index (lanes along the last axis).
-  using Step = function_ref<Values(ElementBuilder &e, Value x, ArrayRef<Value> index, ValueRange)>;
+  /// What a window of one element, that of x at an index, folds to.
+  using Lift = function_ref<Values(ElementBuilder &e, Value x, ArrayRef<Value> index)>;
+  /// Joins what two parts of a window fold to, the earlier one first.
+  using Join = function_ref<Values(ValueRange a, ValueRange b)>;
   /// The result from what was folded and the number of elements that count.
   using Finish = function_ref<Value(ElementBuilder &e, ValueRange folded, Value count)>;
 
@@ -36,7 +38,7 @@ public:
         strides(op.getStrides()), dilations(op.getDilations()), pads(exprsOf(op.getPads())),
         sizes(exprsOf(op.getSizes())), countPadding(countPadding), spatial(kernel.size()) {}
 
-  void emit(bool lanes, ValueRange init, Step step, Finish finish);
+  void emit(bool lanes, ValueRange nothing, Lift lift, Join join, Finish finish);
 
 private:
   /// Taps of a window along one axis that exist, and how many count.
@@ -69,8 +71,8 @@ private:
   Values foldOuter(size_t axis, Index &index, ValueRange carried,
                    function_ref<Values(Index &, ValueRange)> inner);
   Value load(ElementBuilder &e, ArrayRef<Value> index, int64_t tap);
-  void emitColumn(ElementBuilder &e, Value column, bool inMiddle, ValueRange init, Step step,
-                  Finish finish);
+  void emitColumn(ElementBuilder &e, Value column, bool inMiddle, ValueRange nothing, Lift lift,
+                  Join join, Finish finish);
 
   KernelBuilder &k;
   Operation *op;
@@ -167,8 +169,21 @@ Value PoolEmitter::load(ElementBuilder &e, ArrayRef<Value> index, int64_t tap) {
   return vector::FromElementsOp::create(k.b, k.loc, VectorType::get({e.lanes}, stored), parts);
 }
 
-void PoolEmitter::emitColumn(ElementBuilder &e, Value column, bool inMiddle, ValueRange init,
-                             Step step, Finish finish) {
+/// Joins neighbours pairwise: a chain would wait for each result.
+static Values joinAll(SmallVector<Values> parts, PoolEmitter::Join join) {
+  while (parts.size() > 1) {
+    SmallVector<Values> joined;
+    for (size_t i = 0; i + 1 < parts.size(); i += 2)
+      joined.push_back(join(parts[i], parts[i + 1]));
+    if (parts.size() % 2)
+      joined.push_back(parts.back());
+    parts = std::move(joined);
+  }
+  return parts.front();
+}
+
+void PoolEmitter::emitColumn(ElementBuilder &e, Value column, bool inMiddle, ValueRange nothing,
+                             Lift lift, Join join, Finish finish) {
   size_t axis = spatial - 1;
   int64_t taps = kernel[axis], dilation = dilations[axis];
   // Plain arithmetic: that lanes are a stride apart is load's business.
@@ -178,34 +193,32 @@ void PoolEmitter::emitColumn(ElementBuilder &e, Value column, bool inMiddle, Val
              k.index(taps), k.index(taps)};
   else
     range = rangeOf(axis, column);
-  Values start(init);
+  Values start(nothing);
   for (Value &value : start)
     value = e.splat(value);
   Index index(outer.begin(), outer.begin() + 2);
   index.resize(shape.size());
   Values folded = foldOuter(0, index, start, [&](Index &index, ValueRange carried) {
-    auto tapAt = [&](Value offset, int64_t tap, ValueRange values) {
+    auto at = [&](Value offset, int64_t tap) {
       index.back() = add(range.start, offset);
-      Values next = step(e, load(e, index, tap), index, values);
-      for (Value &value : next)
+      Values part = lift(e, load(e, index, tap), index);
+      for (Value &value : part)
         value = e.splat(value);
-      return next;
+      return part;
     };
     if (inMiddle && taps <= longestUnrolled) {
-      Values values(carried);
+      SmallVector<Values> parts;
       for (int64_t tap = 0; tap < taps; ++tap)
-        values = tapAt(k.index(tap * dilation), tap, values);
-      return values;
+        parts.push_back(at(k.index(tap * dilation), tap));
+      return join(carried, joinAll(std::move(parts), join));
     }
     // A loop cannot tell its last tap: peel it where that matters.
     bool peel = inMiddle && e.lanes > 1 && strides[axis] == 2;
     Value last = peel ? k.index(taps - 1) : range.last;
     Values values = k.loop(range.first, last, 1, carried, [&](Value tap, ValueRange values) {
-      return tapAt(multiply(tap, dilation), /*tap=*/0, values);
+      return join(values, at(multiply(tap, dilation), /*tap=*/0));
     });
-    if (peel)
-      values = tapAt(k.index((taps - 1) * dilation), taps - 1, values);
-    return values;
+    return peel ? join(values, at(k.index((taps - 1) * dilation), taps - 1)) : values;
   });
   e.forgetElements();
   Value count = arith::MulIOp::create(k.b, k.loc, outerCount, range.count);
@@ -216,7 +229,7 @@ void PoolEmitter::emitColumn(ElementBuilder &e, Value column, bool inMiddle, Val
   k.storeResults(e, at);
 }
 
-void PoolEmitter::emit(bool lanes, ValueRange init, Step step, Finish finish) {
+void PoolEmitter::emit(bool lanes, ValueRange nothing, Lift lift, Join join, Finish finish) {
   Shape rows = shapeOf(op->getResult(0));
   Expr width = rows.pop_back_val();
   int64_t taps = 1;
@@ -238,13 +251,13 @@ void PoolEmitter::emit(bool lanes, ValueRange init, Step step, Finish finish) {
     auto oneByOne = [&](Value lower, Value upper) {
       k.loop(lower, upper, 1, [&](Value column) {
         ElementBuilder e = k.elements();
-        emitColumn(e, column, /*inMiddle=*/false, init, step, finish);
+        emitColumn(e, column, /*inMiddle=*/false, nothing, lift, join, finish);
       });
     };
     if (!startsInside(spatial - 1))
       oneByOne(zero, from);
     k.vectorLoop(from, to, lanes ? 2 * k.commonLanes() : 1, [&](ElementBuilder &e, Value column) {
-      emitColumn(e, column, /*inMiddle=*/true, init, step, finish);
+      emitColumn(e, column, /*inMiddle=*/true, nothing, lift, join, finish);
     });
     if (!endsInside(spatial - 1))
       oneByOne(to, end);
@@ -258,9 +271,8 @@ static LogicalResult maxPool(KernelBuilder &k, Operation *anchor) {
   PoolEmitter(k, op, /*countPadding=*/false)
       .emit(
           /*lanes=*/true, fold.identity(),
-          [&](ElementBuilder &e, Value x, ArrayRef<Value>, ValueRange carried) {
-            return Values{fold.add(e, carried[0], e.widen(x))};
-          },
+          [&](ElementBuilder &e, Value x, ArrayRef<Value>) { return Values{e.widen(x)}; },
+          [&](ValueRange a, ValueRange b) { return Values{fold.join(a[0], b[0])}; },
           [&](ElementBuilder &e, ValueRange folded, Value) { return e.narrow(folded[0], type); });
   return success();
 }
@@ -276,9 +288,8 @@ static LogicalResult sumPool(KernelBuilder &k, Operation *anchor) {
   PoolEmitter(k, op, countPadding)
       .emit(
           /*lanes=*/true, fold.identity(),
-          [&](ElementBuilder &e, Value x, ArrayRef<Value>, ValueRange carried) {
-            return Values{fold.add(e, carried[0], e.widen(x))};
-          },
+          [&](ElementBuilder &e, Value x, ArrayRef<Value>) { return Values{e.widen(x)}; },
+          [&](ValueRange a, ValueRange b) { return Values{fold.join(a[0], b[0])}; },
           [&](ElementBuilder &e, ValueRange folded, Value count) {
             if (!isMean)
               return e.narrow(folded[0], type);
@@ -308,15 +319,17 @@ static LogicalResult maxPoolIndices(KernelBuilder &k, Operation *anchor) {
   PoolEmitter(k, op, /*countPadding=*/false)
       .emit(
           /*lanes=*/false, {fold.identity(), k.elements().intConstant(i64, -1)},
-          [&](ElementBuilder &e, Value x, ArrayRef<Value> index, ValueRange carried) {
-            Num here = num(e.widen(x)), best = num(carried[0]), position = num(carried[1]);
+          [&](ElementBuilder &e, Value x, ArrayRef<Value> index) {
+            return Values{e.widen(x), e.fromIndex(positionOf(e, index), i64)};
+          },
+          [&](ValueRange a, ValueRange b) {
+            Num best = num(a[0]), position = num(a[1]), here = num(b[0]);
             Num better = isUnsigned(type) ? best.below(here) : here > best;
             if (isa<FloatType>(type))
               better = better | (here.isNan() & ~best.isNan());
             better = better | (position < 0.0);
-            return Values{
-                better.select(here, best).value,
-                better.select(num(e.fromIndex(positionOf(e, index), i64)), position).value};
+            return Values{better.select(here, best).value,
+                          better.select(num(b[1]), position).value};
           },
           [&](ElementBuilder &, ValueRange folded, Value) { return folded[1]; });
   return success();
