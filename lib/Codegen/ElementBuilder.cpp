@@ -113,13 +113,13 @@ Value ElementBuilder::broadcastElement(Value tensor, ArrayRef<Value> index,
     Value here = index[lead + i];
     if (dim.isConstant(1)) {
       here = this->index(0);
-    } else if (dim != indexShape[lead + i]) {
+    } else if (dim != indexShape[lead + i] && !dim.constant()) {
       // Whether this dim is 1 is known at run time only.
       if (isConsecutive(here))
         return giveUp(elementTypeOf(tensor));
       Value one =
           arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, size(dim), this->index(1));
-      here = arith::SelectOp::create(b, loc, one, this->index(0), here);
+      here = select(one, this->index(0), here);
     }
     at.push_back(here);
   }

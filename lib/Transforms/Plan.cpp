@@ -30,9 +30,11 @@ public:
   LogicalResult run() {
     makeProgram();
     claimOutputs();
+    bool planned = true;
     for (Operation &op : function.getBody().front().without_terminator())
-      if (failed(plan(&op)))
-        return failure();
+      planned &= succeeded(plan(&op));
+    if (!planned)
+      return failure();
     copyOutputs();
     function.erase();
     return success();
@@ -112,8 +114,12 @@ private:
           return success();
         })
         .Case([&](FusionOp fusion) { return launch(fusion); })
-        .Default(
-            [&](Operation *other) { return other->emitError("has no kernel on this target"); });
+        .Default([&](Operation *other) {
+          // The plan goes on, to find the others.
+          for (Value result : other->getResults())
+            buffers[result] = plan::AllocOp::create(b, other->getLoc(), result.getType());
+          return other->emitOpError("has no kernel on this target");
+        });
   }
 
   /// A packed layout's full name says who packs it.
@@ -272,7 +278,7 @@ struct Plan final : kiln::impl::PlanPassBase<Plan> {
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions)
       if (failed(Planner(getOperation(), function, table, target).run()))
-        return signalPassFailure();
+        signalPassFailure();
   }
   const KernelTable &table;
   const VectorTarget &target;

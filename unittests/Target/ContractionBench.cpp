@@ -41,11 +41,56 @@ static double peak() {
 
 static void report(const std::string &name, const std::string &text, double flops,
                    const std::string &cpu, const std::map<std::string, int64_t> &symbols = {}) {
-  double before = peak(), seconds = secondsOf(text, symbols, cpu, 200), after = peak();
-  double speed = flops / seconds * 1e-9, limit = std::max(before, after);
-  std::printf("%-28s %9.1f us %8.1f GF/s  %5.1f %% of %.1f\n", name.c_str(), seconds * 1e6, speed,
-              100 * speed / limit, limit);
+  double before = peak();
+  Timing timing = timeKernel(text, symbols, cpu, 200);
+  double speed = flops / timing.run * 1e-9, limit = std::max(before, peak());
+  std::printf("%-28s %9.1f us %8.1f GF/s  %5.1f %% of %.1f  compile %5.1f ms, object %zu\n",
+              name.c_str(), timing.run * 1e6, speed, 100 * speed / limit, limit,
+              timing.compile * 1e3, timing.objectBytes);
   std::fflush(stdout);
+}
+
+struct ConvShape {
+  const char *name;
+  int64_t channels, outputs, size, kernel, stride, group;
+};
+
+static const ConvShape convShapes[] = {
+    {"3x3 64@56", 64, 64, 56, 3, 1, 1},
+    {"3x3 128@28", 128, 128, 28, 3, 1, 1},
+    {"3x3 256@14", 256, 256, 14, 3, 1, 1},
+    {"3x3 512@7", 512, 512, 7, 3, 1, 1},
+    {"3x3 s2 128->256@28", 128, 256, 28, 3, 2, 1},
+    {"1x1 64@56", 64, 64, 56, 1, 1, 1},
+    {"1x1 256->64@56", 256, 64, 56, 1, 1, 1},
+    {"1x1 64->256@56", 64, 256, 56, 1, 1, 1},
+    {"1x1 256@14", 256, 256, 14, 1, 1, 1},
+    {"1x1 512@7", 512, 512, 7, 1, 1, 1},
+    {"1x1 s2 256->512@56", 256, 512, 56, 1, 2, 1},
+    {"7x7 s2 3->64@224", 3, 64, 224, 7, 2, 1},
+    {"3x3 s2 3->32@224", 3, 32, 224, 3, 2, 1},
+    {"dw3x3 144@56", 144, 144, 56, 3, 1, 144},
+    {"dw3x3 192@28", 192, 192, 28, 3, 1, 192},
+    {"dw3x3 384@14", 384, 384, 14, 3, 1, 384},
+    {"dw3x3 960@7", 960, 960, 7, 3, 1, 960},
+    {"dw3x3 s2 144@56", 144, 144, 56, 3, 2, 144},
+    {"dw5x5 240@28", 240, 240, 28, 5, 1, 240},
+};
+
+static void benchConv(const ConvShape &shape, const std::string &cpu) {
+  auto text = [](int64_t value) { return std::to_string(value); };
+  ConvCase c;
+  c.x = {"1", text(shape.channels), text(shape.size), text(shape.size)};
+  c.w = {text(shape.outputs), text(shape.channels / shape.group), text(shape.kernel),
+         text(shape.kernel)};
+  c.strides = {shape.stride, shape.stride};
+  c.pads.assign(4, text(shape.kernel / 2));
+  c.group = shape.group;
+  auto result = convResult(c);
+  double products = static_cast<double>(shape.outputs * (shape.channels / shape.group) *
+                                        shape.kernel * shape.kernel) *
+                    std::stod(result[2]) * std::stod(result[3]);
+  report(shape.name, convText(c), 2 * products, cpu);
 }
 
 int main(int argc, char **argv) {
@@ -77,5 +122,8 @@ int main(int argc, char **argv) {
         symbols["s0"] = m;
       report(name, matMulText(c), 2.0 * static_cast<double>(m * n * k), cpu, symbols);
     }
+  for (const ConvShape &shape : convShapes)
+    if (llvm::StringRef(shape.name).contains(filter))
+      benchConv(shape, cpu);
   return 0;
 }

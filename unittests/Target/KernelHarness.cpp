@@ -19,6 +19,7 @@
 #include "gtest/gtest.h"
 #include <chrono>
 #include <cmath>
+#include <ctime>
 #include <set>
 #include <sys/mman.h>
 
@@ -490,15 +491,24 @@ void kiln::expectParity(StringRef function, const ParityOptions &options) {
   }
 }
 
-double kiln::secondsOf(StringRef function, const std::map<std::string, int64_t> &symbols,
-                       const std::string &cpu, int rounds) {
+Timing kiln::timeKernel(StringRef function, const std::map<std::string, int64_t> &symbols,
+                        const std::string &cpu, int rounds) {
   Case test(function);
-  double seconds = INFINITY;
+  Timing timing{INFINITY, INFINITY, 0};
   if (!test.valid())
-    return seconds;
-  if (auto compiled = test.compile(cpu))
-    withKernel(*compiled, [&](KernelEntry entry) {
-      seconds = test.measure(*compiled, entry, symbols, rounds);
-    });
-  return seconds;
+    return timing;
+  for (int round = 0; round < 3; ++round) {
+    std::clock_t start = std::clock();
+    auto compiled = test.compile(cpu);
+    timing.compile =
+        std::min(timing.compile, static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC);
+    if (!compiled)
+      return timing;
+    timing.objectBytes = compiled->object.size();
+    if (round == 2)
+      withKernel(*compiled, [&](KernelEntry entry) {
+        timing.run = test.measure(*compiled, entry, symbols, rounds);
+      });
+  }
+  return timing;
 }

@@ -54,10 +54,16 @@ struct ParityOptions {
 
 void expectParity(llvm::StringRef function, const ParityOptions &options = {});
 
-/// As above, for measuring: runs the kernel at one choice of symbol values and
-/// returns the best seconds of `rounds`, one thread.
-double secondsOf(llvm::StringRef function, const std::map<std::string, int64_t> &symbols,
-                 const std::string &cpu, int rounds = 20);
+/// As above, for measuring.
+struct Timing {
+  /// The best of `rounds` runs at one choice of symbol values, one thread.
+  double run;
+  /// Of the processor, with the pass manager's set-up.
+  double compile;
+  size_t objectBytes;
+};
+Timing timeKernel(llvm::StringRef function, const std::map<std::string, int64_t> &symbols,
+                  const std::string &cpu, int rounds = 20);
 
 } // namespace kiln
 

@@ -7,9 +7,22 @@
 
 #include "Lowering.h"
 #include "kiln/Codegen/MathLowering.h"
-#include "mlir/Conversion/Passes.h"
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVM.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
+#include "mlir/Conversion/LLVMCommon/TypeConverter.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
+#include "mlir/Conversion/VectorToLLVM/ConvertVectorToLLVM.h"
 #include "mlir/Dialect/Arith/Transforms/Passes.h"
-#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
+#include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
@@ -124,18 +137,6 @@ struct FmaToVectorFma : OpRewritePattern<math::FmaOp> {
   }
 };
 
-/// Where either zero will do, LLVM has a maximum of three instructions; the
-/// expansion in arith has four and a longer chain.
-template <typename From, typename To> struct ExtremeToLLVM : OpRewritePattern<From> {
-  using OpRewritePattern<From>::OpRewritePattern;
-  LogicalResult matchAndRewrite(From op, PatternRewriter &b) const override {
-    if (!bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::nsz))
-      return failure();
-    b.replaceOpWithNewOp<To>(op, op.getLhs(), op.getRhs(), LLVM::FastmathFlags::nsz);
-    return success();
-  }
-};
-
 /// Hides quotients of indices by variables from scalar evolution. It would see
 /// through them into addresses, and loop strength reduction would compute such
 /// an address again inside of the innermost loop: LLVM never hoists a division
@@ -155,7 +156,7 @@ void hideQuotients(Operation *root) {
   });
 }
 
-/// Rewrites that leave arith, math and vector ops which LLVM lowers well.
+/// Rewrites that leave what the conversion below turns into good code.
 struct Legalize : PassWrapper<Legalize, OperationPass<ModuleOp>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Legalize)
   StringRef getArgument() const final { return "kiln-legalize"; }
@@ -164,21 +165,73 @@ struct Legalize : PassWrapper<Legalize, OperationPass<ModuleOp>> {
         .insert<arith::ArithDialect, math::MathDialect, vector::VectorDialect, LLVM::LLVMDialect>();
   }
   LogicalResult initialize(MLIRContext *context) override {
-    RewritePatternSet narrow(context);
-    narrow.add<TruncateDouble, TruncateToBF16, FmaToVectorFma,
-               ExtremeToLLVM<arith::MaximumFOp, LLVM::MaximumOp>,
-               ExtremeToLLVM<arith::MinimumFOp, LLVM::MinimumOp>>(context);
-    narrowPatterns = std::move(narrow);
+    RewritePatternSet arith(context), vector(context);
+    arith.add<TruncateDouble, TruncateToBF16, FmaToVectorFma>(context);
+    arith::populateCeilFloorDivExpandOpsPatterns(arith);
+    arithPatterns = std::move(arith);
+    vector::populateVectorInsertExtractStridedSliceTransforms(vector);
+    vector::populateVectorShapeCastLoweringPatterns(vector);
+    vector::populateVectorTransposeLoweringPatterns(vector,
+                                                    vector::VectorTransposeLowering::Shuffle16x16);
+    vectorPatterns = std::move(vector);
     return success();
   }
   void runOnOperation() override {
+    // A greedy rewrite visits every op several times: only when it has work.
+    bool math = false, arith = false, vector = false;
+    getOperation()->walk([&](Operation *op) {
+      math |= isa<math::MathDialect>(op->getDialect());
+      arith |=
+          isa<arith::TruncFOp, arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp>(op);
+      vector |= isa<vector::InsertStridedSliceOp, vector::ExtractStridedSliceOp,
+                    vector::ShapeCastOp, vector::TransposeOp>(op);
+    });
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
-    if (failed(applyPatternsGreedily(getOperation(), narrowPatterns, config)))
-      return signalPassFailure();
+    for (auto [wanted, patterns] :
+         {std::pair(arith || math, &arithPatterns), std::pair(vector, &vectorPatterns)})
+      if (wanted && failed(applyPatternsGreedily(getOperation(), *patterns, config)))
+        return signalPassFailure();
     hideQuotients(getOperation());
   }
-  FrozenRewritePatternSet narrowPatterns;
+  FrozenRewritePatternSet arithPatterns, vectorPatterns;
+};
+
+/// All dialects of kernels to LLVM in one conversion: each pass of its own
+/// would walk everything again.
+struct ConvertToLLVM : PassWrapper<ConvertToLLVM, OperationPass<ModuleOp>> {
+  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ConvertToLLVM)
+  StringRef getArgument() const final { return "kiln-to-llvm"; }
+  void getDependentDialects(DialectRegistry &registry) const override {
+    registry.insert<LLVM::LLVMDialect, func::FuncDialect, vector::VectorDialect>();
+  }
+  LogicalResult initialize(MLIRContext *context) override {
+    LowerToLLVMOptions options(context);
+    options.useBarePtrCallConv = true;
+    converter = std::make_shared<LLVMTypeConverter>(context, options);
+    RewritePatternSet set(context);
+    populateVectorToLLVMConversionPatterns(*converter, set);
+    populateFinalizeMemRefToLLVMConversionPatterns(*converter, set);
+    populateFuncToLLVMConversionPatterns(*converter, set);
+    arith::populateArithToLLVMConversionPatterns(*converter, set);
+    cf::populateControlFlowToLLVMConversionPatterns(*converter, set);
+    index::populateIndexToLLVMConversionPatterns(*converter, set);
+    ub::populateUBToLLVMConversionPatterns(*converter, set);
+    populateMathToLLVMConversionPatterns(*converter, set, /*approximateLog1p=*/false);
+    patterns = std::move(set);
+    return success();
+  }
+  void runOnOperation() override {
+    LLVMConversionTarget target(getContext());
+    target.addLegalOp<ModuleOp>();
+    if (failed(applyPartialConversion(getOperation(), target, patterns)))
+      return signalPassFailure();
+    SmallVector<UnrealizedConversionCastOp> casts;
+    getOperation()->walk([&](UnrealizedConversionCastOp cast) { casts.push_back(cast); });
+    reconcileUnrealizedCasts(casts);
+  }
+  std::shared_ptr<LLVMTypeConverter> converter;
+  FrozenRewritePatternSet patterns;
 };
 } // namespace
 
@@ -186,19 +239,8 @@ void kiln::addLoweringPasses(OpPassManager &passes, const VectorTarget &target) 
   passes.addPass(createCSEPass());
   passes.addPass(createLowerMathPass(target));
   passes.addPass(std::make_unique<Legalize>());
-  passes.addPass(arith::createArithExpandOpsPass());
   passes.addPass(createSCFToControlFlowPass());
-  passes.addPass(createConvertVectorToLLVMPass());
-  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
-  ConvertFuncToLLVMPassOptions functions;
-  functions.useBarePtrCallConv = true;
-  passes.addPass(createConvertFuncToLLVMPass(functions));
-  passes.addPass(createConvertMathToLLVMPass());
-  passes.addPass(createArithToLLVMConversionPass());
-  passes.addPass(createConvertControlFlowToLLVMPass());
-  passes.addPass(createConvertIndexToLLVMPass());
-  passes.addPass(createUBToLLVMConversionPass());
-  passes.addPass(createReconcileUnrealizedCastsPass());
+  passes.addPass(std::make_unique<ConvertToLLVM>());
 }
 
 //===----------------------------------------------------------------------===//

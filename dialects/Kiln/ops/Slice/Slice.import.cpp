@@ -22,7 +22,10 @@ struct Part {
 static constexpr int64_t beyondAnySize = (INT64_C(1) << 31) - 1;
 
 /// 1 when the number is negative, else 0.
-static Expr isNegative(const Expr &number) { return Expr::min(1, Expr::max(0, Expr(0) - number)); }
+static Expr isNegative(const Expr &number) {
+  // Clamped first: the least integer has no opposite.
+  return Expr::min(1, Expr::max(0, Expr(0) - Expr::max(-1, number)));
+}
 
 /// `at`, counted from the end when it is negative.
 static Expr fromEnd(const Expr &at, const Expr &dim) {
@@ -38,6 +41,9 @@ static Expr fromEnd(const Expr &at, const Expr &dim) {
 /// of the start and lower ones of the end change nothing but an empty slice.
 static Part forward(const Expr &dim, const Expr &from, const Expr &to, const Expr &step) {
   Expr start = fromEnd(from, dim), end = Expr::min(fromEnd(to, dim), dim);
+  // What only the run knows may be so low that a difference overflows.
+  if (!from.constant() && !from.isNonNegative())
+    start = Expr::max(0, start);
   // end - max(0, start), in a form that folds.
   Expr length = Expr::min(end, end - start);
   return {Expr::max(0, start), Expr::max(0, Expr::ceilDiv(length, step))};

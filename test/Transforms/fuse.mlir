@@ -1,0 +1,136 @@
+// RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-fuse))' | FileCheck %s
+// A second run finds nothing to do.
+// RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-fuse,kiln-fuse))' | FileCheck %s
+
+// CHECK-LABEL: @chain
+// CHECK-SAME:  (%[[X:.*]]: tensor<4xf32>)
+// CHECK-NEXT:  %[[F:.*]] = kiln.fusion "loop"(%[[X]])
+// CHECK:         kiln.relu
+// CHECK-NEXT:    kiln.sigmoid
+// CHECK-NEXT:    kiln.yield
+// CHECK-NEXT:  }
+// CHECK-NEXT:  return %[[F]]
+func.func @chain(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = kiln.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = kiln.sigmoid %0 : (tensor<4xf32>) -> tensor<4xf32>
+  return %1 : tensor<4xf32>
+}
+
+// The first result has a reader outside, so it must lie in memory.
+// CHECK-LABEL: @chain_with_a_second_reader_is_two
+// CHECK:       %[[A:.*]] = kiln.fusion "loop"
+// CHECK:         kiln.relu
+// CHECK-NEXT:    kiln.yield
+// CHECK:       %[[B:.*]] = kiln.fusion "loop"(%[[A]])
+// CHECK:         kiln.sigmoid
+// CHECK-NEXT:    kiln.yield
+// CHECK:       return %[[A]], %[[B]]
+func.func @chain_with_a_second_reader_is_two(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = kiln.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = kiln.sigmoid %0 : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %1 : tensor<4xf32>, tensor<4xf32>
+}
+
+// CHECK-LABEL: @diamond
+// CHECK-COUNT-1: kiln.fusion
+// CHECK:         kiln.relu
+// CHECK:         kiln.sigmoid
+// CHECK:         kiln.neg
+// CHECK:         kiln.add
+// CHECK-NOT:   kiln.fusion
+func.func @diamond(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = kiln.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = kiln.sigmoid %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %2 = kiln.neg %0 : (tensor<4xf32>) -> tensor<4xf32>
+  %3 = kiln.add %1, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %3 : tensor<4xf32>
+}
+
+// CHECK-LABEL: @splats_go_inside
+// CHECK:       kiln.fusion "loop"(%{{[^,]*}}) : (tensor<4xf32>) ->
+// CHECK:         %[[C:.*]] = kiln.constant dense<2.000000e+00>
+// CHECK:         kiln.mul %{{.*}}, %[[C]]
+func.func @splats_go_inside(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %c = kiln.constant dense<2.0> : tensor<4xf32>
+  %0 = kiln.mul %x, %c : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %0 : tensor<4xf32>
+}
+
+// CHECK-LABEL: @other_constants_are_operands
+// CHECK:       %[[C:.*]] = kiln.constant dense<[1.000000e+00, 2.000000e+00]>
+// CHECK:       kiln.fusion "loop"(%{{.*}}, %[[C]])
+func.func @other_constants_are_operands(%x: tensor<2xf32>) -> tensor<2xf32> {
+  %c = kiln.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = kiln.mul %x, %c : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  return %0 : tensor<2xf32>
+}
+
+// Views are no work.
+// CHECK-LABEL: @views_stay_out
+// CHECK:       %[[A:.*]] = kiln.fusion "loop"
+// CHECK:       %[[V:.*]] = kiln.reshape %[[A]]
+// CHECK:       kiln.fusion "loop"(%[[V]])
+func.func @views_stay_out(%x: tensor<2x3xf32>) -> tensor<6xf32> {
+  %0 = kiln.relu %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = kiln.reshape %0 {shape = #kiln.exprs<"6">} : (tensor<2x3xf32>) -> tensor<6xf32>
+  %2 = kiln.neg %1 : (tensor<6xf32>) -> tensor<6xf32>
+  return %2 : tensor<6xf32>
+}
+
+// CHECK-LABEL: @bind_and_require_stay_out
+// CHECK-NOT:   kiln.fusion
+// CHECK:       kiln.bind
+// CHECK:       kiln.require
+func.func @bind_and_require_stay_out(%v: tensor<1xi64>) {
+  kiln.bind %v ["%s"] : tensor<1xi64>
+  kiln.require #kiln.exprs<"%s", "n"> "they are equal"
+  return
+}
+
+// CHECK-LABEL: @matmul_takes_pointwise_ops
+// CHECK:       kiln.fusion "matmul"
+// CHECK:         kiln.matmul
+// CHECK-NEXT:    kiln.add
+// CHECK-NEXT:    kiln.relu
+// CHECK-NOT:   kiln.fusion
+func.func @matmul_takes_pointwise_ops(%a: tensor<4x8xf32>, %b: tensor<8x16xf32>, %bias: tensor<16xf32>) -> tensor<4x16xf32> {
+  %0 = kiln.matmul %a, %b : (tensor<4x8xf32>, tensor<8x16xf32>) -> tensor<4x16xf32>
+  %1 = kiln.add %0, %bias : (tensor<4x16xf32>, tensor<16xf32>) -> tensor<4x16xf32>
+  %2 = kiln.relu %1 : (tensor<4x16xf32>) -> tensor<4x16xf32>
+  return %2 : tensor<4x16xf32>
+}
+
+// A kernel has one anchor.
+// CHECK-LABEL: @two_matmuls_are_two
+// CHECK:       kiln.fusion "matmul"
+// CHECK:         kiln.matmul
+// CHECK-NEXT:    kiln.yield
+// CHECK:       kiln.fusion "matmul"
+// CHECK:         kiln.matmul
+// CHECK-NEXT:    kiln.relu
+func.func @two_matmuls_are_two(%a: tensor<4x8xf32>, %b: tensor<8x8xf32>) -> tensor<4x8xf32> {
+  %0 = kiln.matmul %a, %b : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = kiln.matmul %0, %b : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %2 = kiln.relu %1 : (tensor<4x8xf32>) -> tensor<4x8xf32>
+  return %2 : tensor<4x8xf32>
+}
+
+// The op after has a larger shape: its elements are not those in registers.
+// CHECK-LABEL: @broadcast_after_a_matmul_is_another_kernel
+// CHECK:       kiln.fusion "matmul"
+// CHECK:         kiln.matmul
+// CHECK-NEXT:    kiln.yield
+// CHECK:       kiln.fusion "loop"
+func.func @broadcast_after_a_matmul_is_another_kernel(%a: tensor<4x8xf32>, %b: tensor<8x8xf32>, %c: tensor<2x4x8xf32>) -> tensor<2x4x8xf32> {
+  %0 = kiln.matmul %a, %b : (tensor<4x8xf32>, tensor<8x8xf32>) -> tensor<4x8xf32>
+  %1 = kiln.add %0, %c : (tensor<4x8xf32>, tensor<2x4x8xf32>) -> tensor<2x4x8xf32>
+  return %1 : tensor<2x4x8xf32>
+}
+
+// CHECK-LABEL: @names_of_nodes
+// CHECK:       {nodes = "first,second"}
+func.func @names_of_nodes(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %0 = kiln.relu %x : (tensor<4xf32>) -> tensor<4xf32> loc("first")
+  %1 = kiln.sigmoid %0 : (tensor<4xf32>) -> tensor<4xf32> loc("second")
+  return %1 : tensor<4xf32>
+}

@@ -1,0 +1,158 @@
+// RUN: kiln-opt %s -split-input-file --pass-pipeline='builtin.module(func.func(kiln-fuse),kiln-plan)' | FileCheck %s
+
+// CHECK:       plan.kernel @[[K:kiln_f32_relu_0]] attributes {family = "loop", layouts = [""], symbols = []} {
+// CHECK-NEXT:  ^bb0(%[[X:.*]]: tensor<4xf32>):
+// CHECK-NEXT:    %[[Y:.*]] = kiln.relu %[[X]]
+// CHECK-NEXT:    kiln.yield %[[Y]]
+// CHECK:       plan.program @one_launch attributes {input_names = ["x"], {{.*}}output_names = ["y"], output_types = [tensor<4xf32>]
+// CHECK-NEXT:  ^bb0(%[[IN:.*]]: tensor<4xf32>):
+// CHECK-NEXT:    %[[OUT:.*]] = plan.output 0 : tensor<4xf32>
+// CHECK-NEXT:    plan.launch @[[K]] ins(%[[IN]] : tensor<4xf32>) outs(%[[OUT]] : tensor<4xf32>) symbols <> nodes "node"
+// CHECK-NEXT:  }
+// CHECK-NOT:   func.func
+func.func @one_launch(%x: tensor<4xf32> {kiln.name = "x"}) -> (tensor<4xf32> {kiln.name = "y"}) {
+  %0 = kiln.relu %x : (tensor<4xf32>) -> tensor<4xf32> loc("node")
+  return %0 : tensor<4xf32>
+}
+
+// -----
+
+// What their sizes are called does not matter.
+// CHECK:       plan.kernel @[[K:kiln_f32_transpose_0]] {{.*}}symbols = ["s0", "s1"]
+// CHECK-NOT:   plan.kernel
+// CHECK:       plan.program @equal_fusions_share_a_kernel
+// CHECK:       plan.launch @[[K]] {{.*}} symbols <"n", "m">
+// CHECK:       plan.launch @[[K]] {{.*}} symbols <"a", "b">
+func.func @equal_fusions_share_a_kernel(%x: tensor<?x?xf32, #kiln.dims<"n", "m">>, %y: tensor<?x?xf32, #kiln.dims<"a", "b">>)
+    -> (tensor<?x?xf32, #kiln.dims<"m", "n">>, tensor<?x?xf32, #kiln.dims<"b", "a">>) {
+  %0 = kiln.transpose %x {permutation = array<i64: 1, 0>} : (tensor<?x?xf32, #kiln.dims<"n", "m">>) -> tensor<?x?xf32, #kiln.dims<"m", "n">>
+  %1 = kiln.transpose %y {permutation = array<i64: 1, 0>} : (tensor<?x?xf32, #kiln.dims<"a", "b">>) -> tensor<?x?xf32, #kiln.dims<"b", "a">>
+  return %0, %1 : tensor<?x?xf32, #kiln.dims<"m", "n">>, tensor<?x?xf32, #kiln.dims<"b", "a">>
+}
+
+// -----
+
+// CHECK:       plan.kernel @kiln_f32_transpose_0
+// CHECK:       plan.kernel @kiln_f64_transpose_1
+// CHECK:       plan.program @other_elements_are_other_kernels
+func.func @other_elements_are_other_kernels(%x: tensor<2x3xf32>, %y: tensor<2x3xf64>) -> (tensor<3x2xf32>, tensor<3x2xf64>) {
+  %0 = kiln.transpose %x {permutation = array<i64: 1, 0>} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  %1 = kiln.transpose %y {permutation = array<i64: 1, 0>} : (tensor<2x3xf64>) -> tensor<3x2xf64>
+  return %0, %1 : tensor<3x2xf32>, tensor<3x2xf64>
+}
+
+// -----
+
+// Pointwise ops see one row of elements.
+// CHECK:       plan.kernel @kiln_f32_relu_0
+// CHECK-NEXT:  ^bb0(%{{.*}}: tensor<6xf32>):
+// CHECK-NOT:   plan.kernel
+// CHECK:       plan.program @axes_of_pointwise_ops_merge
+func.func @axes_of_pointwise_ops_merge(%x: tensor<2x3xf32>, %y: tensor<3x2xf32>, %z: tensor<6xf32>) -> (tensor<2x3xf32>, tensor<3x2xf32>, tensor<6xf32>) {
+  %0 = kiln.relu %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = kiln.relu %y : (tensor<3x2xf32>) -> tensor<3x2xf32>
+  %2 = kiln.relu %z : (tensor<6xf32>) -> tensor<6xf32>
+  return %0, %1, %2 : tensor<2x3xf32>, tensor<3x2xf32>, tensor<6xf32>
+}
+
+// -----
+
+// The row is repeated along one axis.
+// CHECK:       plan.kernel @kiln_f32_add_0
+// CHECK-NEXT:  ^bb0(%{{.*}}: tensor<2x3xf32>, %{{.*}}: tensor<1x3xf32>):
+func.func @axes_that_broadcast_do_not_merge(%x: tensor<2x3xf32>, %row: tensor<3xf32>) -> tensor<2x3xf32> {
+  %0 = kiln.add %x, %row : (tensor<2x3xf32>, tensor<3xf32>) -> tensor<2x3xf32>
+  return %0 : tensor<2x3xf32>
+}
+
+// -----
+
+// Between two launches a buffer of the arena; the last one writes the output.
+// CHECK:       plan.program @intermediate_results
+// CHECK-NEXT:  ^bb0(%[[X:.*]]: tensor<2x3xf32>):
+// CHECK-NEXT:    %[[A:.*]] = plan.alloc : tensor<2x3xf32>
+// CHECK-NEXT:    plan.launch @{{.*}} ins(%[[X]] : {{.*}}) outs(%[[A]] :
+// CHECK-NEXT:    %[[V:.*]] = plan.view %[[A]] : tensor<2x3xf32> to tensor<6xf32>
+// CHECK-NEXT:    %[[OUT:.*]] = plan.output 0 : tensor<6xf32>
+// CHECK-NEXT:    plan.launch @{{.*}} ins(%[[V]] : {{.*}}) outs(%[[OUT]] :
+func.func @intermediate_results(%x: tensor<2x3xf32>) -> tensor<6xf32> {
+  %0 = kiln.relu %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = kiln.reshape %0 {shape = #kiln.exprs<"6">} : (tensor<2x3xf32>) -> tensor<6xf32>
+  %2 = kiln.neg %1 : (tensor<6xf32>) -> tensor<6xf32>
+  return %2 : tensor<6xf32>
+}
+
+// -----
+
+// The view of a result is written by the launch that makes the result.
+// CHECK:       plan.program @view_of_an_output
+// CHECK:         %[[OUT:.*]] = plan.output 0 : tensor<2x3xf32>
+// CHECK-NEXT:    plan.launch @kiln_f32_relu_0 {{.*}} outs(%[[OUT]] :
+// CHECK-NOT:     plan.launch
+func.func @view_of_an_output(%x: tensor<2x3xf32>) -> tensor<6xf32> {
+  %0 = kiln.relu %x : (tensor<2x3xf32>) -> tensor<2x3xf32>
+  %1 = kiln.reshape %0 {shape = #kiln.exprs<"6">} : (tensor<2x3xf32>) -> tensor<6xf32>
+  return %1 : tensor<6xf32>
+}
+
+// -----
+
+// Whoever comes second gets a copy.
+// CHECK:       plan.program @output_that_is_returned_twice
+// CHECK:         %[[OUT:.*]] = plan.output 0 : tensor<4xf32>
+// CHECK-NEXT:    plan.launch @kiln_f32_relu_0 {{.*}} outs(%[[OUT]] :
+// CHECK-NEXT:    %[[COPY:.*]] = plan.output 1 : tensor<4xf32>
+// CHECK-NEXT:    plan.launch @kiln_f32_copy_1 ins(%[[OUT]] : {{.*}}) outs(%[[COPY]] :
+func.func @output_that_is_returned_twice(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
+  %0 = kiln.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  return %0, %0 : tensor<4xf32>, tensor<4xf32>
+}
+
+// -----
+
+// CHECK:       plan.program @inputs_and_constants_are_copied
+// CHECK-NEXT:  ^bb0(%[[X:.*]]: tensor<2xf32>):
+// CHECK-NEXT:    %[[C:.*]] = plan.constant dense<[1.000000e+00, 2.000000e+00]>
+// CHECK:         plan.launch @[[K:kiln_f32_copy_0]] ins(%[[X]]
+// CHECK:         plan.launch @[[K]] ins(%[[C]]
+func.func @inputs_and_constants_are_copied(%x: tensor<2xf32>) -> (tensor<2xf32>, tensor<2xf32>) {
+  %c = kiln.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  return %x, %c : tensor<2xf32>, tensor<2xf32>
+}
+
+// -----
+
+// One copy in the weights, whoever reads it.
+// CHECK:       plan.program @constants_are_kept_once
+// CHECK-COUNT-1: plan.constant
+// CHECK-NOT:   plan.constant
+func.func @constants_are_kept_once(%x: tensor<2xf32>, %y: tensor<2x2xf32>) -> (tensor<2xf32>, tensor<2x2xf32>) {
+  %c = kiln.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %d = kiln.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %0 = kiln.mul %x, %c : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>
+  %1 = kiln.mul %y, %d : (tensor<2x2xf32>, tensor<2xf32>) -> tensor<2x2xf32>
+  return %0, %1 : tensor<2xf32>, tensor<2x2xf32>
+}
+
+// -----
+
+// CHECK:       plan.program @what_the_run_reads_and_checks
+// CHECK:         plan.bind %{{.*}} ["%s"] : tensor<1xi64>
+// CHECK-NEXT:    plan.require <"%s", "n"> "they are equal"
+func.func @what_the_run_reads_and_checks(%v: tensor<1xi64>, %x: tensor<?xf32, #kiln.dims<"n">>) -> tensor<?xf32, #kiln.dims<"n">> {
+  kiln.bind %v ["%s"] : tensor<1xi64>
+  kiln.require #kiln.exprs<"%s", "n"> "they are equal"
+  %0 = kiln.relu %x : (tensor<?xf32, #kiln.dims<"n">>) -> tensor<?xf32, #kiln.dims<"n">>
+  return %0 : tensor<?xf32, #kiln.dims<"n">>
+}
+
+// -----
+
+// Symbols, their names in the model and their ranges go along.
+// CHECK: plan.program @ranges attributes {{.*}}kiln.symbol_names = ["n of x"], lower = array<i64: 1>, {{.*}}symbols = ["n"], upper = array<i64: 8>
+module attributes {kiln.symbols = ["n"], kiln.symbol_names = ["n of x"], kiln.lower = array<i64: 1>, kiln.upper = array<i64: 8>} {
+  func.func @ranges(%x: tensor<?xf32, #kiln.dims<"n">>) -> tensor<?xf32, #kiln.dims<"n">> {
+    %0 = kiln.relu %x : (tensor<?xf32, #kiln.dims<"n">>) -> tensor<?xf32, #kiln.dims<"n">>
+    return %0 : tensor<?xf32, #kiln.dims<"n">>
+  }
+}
