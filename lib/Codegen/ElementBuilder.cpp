@@ -29,9 +29,8 @@ Value ElementBuilder::element(Value tensor, ArrayRef<Value> index) {
     return value;
   };
   if (llvm::any_of(index, [](Value i) { return isa<VectorType>(i.getType()); }))
-    return remember(eachLane(index, [&](ElementBuilder &e, ArrayRef<Value> at) {
-      return e.element(tensor, at);
-    }));
+    return remember(eachLane(
+        index, [&](ElementBuilder &e, ArrayRef<Value> at) { return e.element(tensor, at); }));
   if (auto source = sources.find(tensor); source != sources.end())
     return remember(source->second(*this, index));
   if (auto buffer = buffers.find(tensor); buffer != buffers.end())
@@ -80,9 +79,8 @@ ElementBuilder ElementBuilder::withLanes(int64_t other) const {
   return result;
 }
 
-SmallVector<Value>
-ElementBuilder::loop(Value lower, Value upper, ValueRange init,
-                     function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+SmallVector<Value> ElementBuilder::loop(Value lower, Value upper, ValueRange init,
+                                        function_ref<SmallVector<Value>(Value, ValueRange)> body) {
   // What is computed inside does not dominate what comes after.
   auto saved = memo;
   auto op = scf::ForOp::create(b, loc, lower, upper, index(1), init,
@@ -503,6 +501,29 @@ Value ElementBuilder::widen(Value x) {
 Value ElementBuilder::narrow(Value x, Type elementType) {
   Type type = getElementTypeOrSelf(x);
   return isa<FloatType>(type) && isa<FloatType>(elementType) ? convert(x, type, elementType) : x;
+}
+
+std::pair<Value, Value> ElementBuilder::compareTotally(Value x, Value y, Type elementType) {
+  Value pair[] = {widen(x), widen(y)};
+  unify(pair);
+  auto [a, c] = pair;
+  if (!isa<FloatType>(elementType)) {
+    auto less = isUnsigned(elementType) ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+    return {arith::CmpIOp::create(b, loc, less, a, c),
+            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, a, c)};
+  }
+  auto compareFloats = [&](arith::CmpFPredicate predicate, Value p, Value q) {
+    return arith::CmpFOp::create(b, loc, predicate, p, q);
+  };
+  Value xIsNaN = compareFloats(arith::CmpFPredicate::UNO, a, a),
+        yIsNaN = compareFloats(arith::CmpFPredicate::UNO, c, c);
+  // "Less or unordered" is wrong only where a is the NaN.
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(xIsNaN.getType()));
+  Value less =
+      arith::SelectOp::create(b, loc, xIsNaN, zero, compareFloats(arith::CmpFPredicate::ULT, a, c));
+  Value equal = arith::OrIOp::create(b, loc, compareFloats(arith::CmpFPredicate::OEQ, a, c),
+                                     arith::AndIOp::create(b, loc, xIsNaN, yIsNaN));
+  return {less, equal};
 }
 
 Value ElementBuilder::select(Value condition, Value x, Value y) {
