@@ -22,7 +22,10 @@ struct Part {
 static constexpr int64_t beyondAnySize = (INT64_C(1) << 31) - 1;
 
 /// 1 when the number is negative, else 0.
-static Expr isNegative(const Expr &number) { return Expr::min(1, Expr::max(0, Expr(0) - number)); }
+static Expr isNegative(const Expr &number) {
+  // Clamped first: the least integer has no opposite.
+  return Expr::min(1, Expr::max(0, Expr(0) - Expr::max(-1, number)));
+}
 
 /// `at`, counted from the end when it is negative.
 static Expr fromEnd(const Expr &at, const Expr &dim) {
