@@ -21,7 +21,7 @@ Failure HostTensor::allocate() {
       return {ExitSystem,
               "a tensor of shape " + shapeText(shape) + " is larger than memory can be"};
   // Without exceptions a vector that gets no memory ends the program: ask first.
-  void *probe = std::malloc(size ? size : 1);
+  void *volatile probe = std::malloc(size ? size : 1); // volatile: the pair would be elided
   if (!probe)
     return {ExitSystem, "no memory for a tensor of shape " + shapeText(shape) + " (" +
                             std::to_string(size) + " bytes)"};
