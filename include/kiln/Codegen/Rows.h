@@ -131,6 +131,11 @@ private:
   ElementBuilder builder(int64_t lanes, mlir::Value consecutive);
   At start(bool storing);
   Values nest(llvm::ArrayRef<unsigned> looped, At &at, mlir::ValueRange carried, Inner inner);
+  /// A loop that carries partial results, in blocks of limited length; `size`
+  /// is what is known of the number of elements.
+  Values inBlocks(mlir::Value from, mlir::Value to, int64_t step, const Expr &size,
+                  mlir::ValueRange identity, mlir::ValueRange init, Combine combine,
+                  llvm::function_ref<Values(mlir::Value, mlir::ValueRange)> body);
   Values reduceAlong(unsigned group, At &at, mlir::ValueRange identity, mlir::ValueRange totals,
                      Step step, Combine combine);
   const Rows::Groups &groups(const At &at) const {
