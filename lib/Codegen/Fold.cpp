@@ -50,6 +50,16 @@ static Value pick(KernelBuilder &k, Type elementType, Value a, Value b) {
   return SignedOp::create(k.b, k.loc, a, b);
 }
 
+/// Which of +0 and -0 wins is left open: telling them apart would double the
+/// instructions.
+template <typename FloatOp, typename SignedOp, typename UnsignedOp>
+static Value extreme(KernelBuilder &k, Type elementType, Value a, Value b) {
+  Value result = pick<FloatOp, SignedOp, UnsignedOp>(k, elementType, a, b);
+  if (auto op = result.getDefiningOp<FloatOp>())
+    op.setFastmath(arith::FastMathFlags::nsz);
+  return result;
+}
+
 Value Fold::join(Value a, Value b) {
   switch (kind) {
   case FoldKind::Sum:
@@ -57,9 +67,9 @@ Value Fold::join(Value a, Value b) {
   case FoldKind::Prod:
     return pick<arith::MulFOp, arith::MulIOp, arith::MulIOp>(k, elementType, a, b);
   case FoldKind::Max:
-    return pick<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(k, elementType, a, b);
+    return extreme<arith::MaximumFOp, arith::MaxSIOp, arith::MaxUIOp>(k, elementType, a, b);
   case FoldKind::Min:
-    return pick<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(k, elementType, a, b);
+    return extreme<arith::MinimumFOp, arith::MinSIOp, arith::MinUIOp>(k, elementType, a, b);
   }
   llvm_unreachable("all kinds are handled");
 }

@@ -129,8 +129,17 @@ bool Compilation::writeLinked(Stage soOrObj, StringRef output, StringRef header)
     PhaseTimer::Scope scope(timer, "lld");
     return shared ? linkShared(linkInputs(output)) : linkRelocatable(linkInputs(output));
   }();
-  if (!linked)
-    return fail(Diag::Internal, llvm::toString(linked.takeError()));
+  if (!linked) {
+    std::string text;
+    bool systemFault = false;
+    llvm::handleAllErrors(linked.takeError(), [&](const llvm::ErrorInfoBase &info) {
+      text = info.message();
+      systemFault = info.convertToErrorCode().category() == std::generic_category();
+    });
+    if (systemFault)
+      diags.report(Diag::FileUnwritable, output, text);
+    return systemFault ? false : fail(Diag::Internal, text);
+  }
   PhaseTimer::Scope scope(timer, "write");
   // Both files or none: the header waits without a name for the artefact.
   std::unique_ptr<OutputFile> headerFile;

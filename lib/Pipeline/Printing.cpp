@@ -51,8 +51,10 @@ void kiln::printModel(const onnx::Model &model, raw_ostream &os) {
 void kiln::printModule(ModuleOp module, bool printWeights, raw_ostream &os) {
   OpPrintingFlags flags;
   constexpr int64_t shownElements = 16;
+  // Local scope leaves the resources out. Eliding them would not do: MLIR makes
+  // the text of all of them first, twice the size of the weights.
   if (!printWeights)
-    flags.elideLargeElementsAttrs(shownElements).elideLargeResourceString(shownElements);
+    flags.elideLargeElementsAttrs(shownElements).useLocalScope();
   module->print(os, flags);
   os << '\n';
 }

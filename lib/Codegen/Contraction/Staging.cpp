@@ -16,7 +16,8 @@ ConvShape::ConvShape(const ConvSpec &spec) : group(spec.group) {
   Shape x = shapeOf(spec.x), w = shapeOf(spec.w), y = shapeOf(spec.anchor->getResult(0));
   batch = x[0];
   rank = x.size() - 2;
-  channels = spec.transposed ? Expr::floorDiv(x[1], group) : w[1];
+  // The weights say it; the run checks that the input agrees.
+  channels = spec.transposed ? Expr::floorDiv(w[0], group) : w[1];
   outputs = spec.transposed ? w[1].constant() : w[0].constant();
   if (outputs && !spec.transposed)
     *outputs /= group;

@@ -40,7 +40,10 @@ const SchemaInfo *NodeChecker::resolve(const Node &node) {
       d.note("did you mean " + other + "?");
     return nullptr;
   }
-  if (schema->deprecated) {
+  // Withdrawn operators are no more; those that are only discouraged (the first
+  // GroupNormalization) still mean what their schema says.
+  bool discouraged = node.opType == "GroupNormalization";
+  if (schema->deprecated && !discouraged) {
     report(node, Diag::DeprecatedOperator, op, domain, schema->since, node.opset);
     return nullptr;
   }

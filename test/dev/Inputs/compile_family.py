@@ -37,8 +37,8 @@ for kind, suffix in (("-gen-op-decls", "h.inc"), ("-gen-op-defs", "cpp.inc")):
 
 def compile_facet(facet):
     flags = ["-std=c++17", "-fno-exceptions", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
-    # As in the build: generated code may not warn.
-    system = ["-isystem", prefix, "-isystem", build / "generated", "-isystem", folder / "generated"]
+    # As in the build, generated code may not warn.
+    system = ["-isystem", prefix, "-isystem", folder / "generated", "-isystem", build / "generated"]
     path = folder / f"{family}{facet}.cpp"
     return subprocess.run(["clang++-22", *flags, *includes, *system, path]).returncode
 
