@@ -126,6 +126,16 @@ MODELS = {
         [value("y", FLOAT, ["m"])],
         [tensor("shape", INT64, [1], [-1])],
     ),
+    # Sizes that only the run knows: as many columns as x and z have elements other than 0.
+    "late": model(
+        [
+            node("NonZero", ["x"], ["a"]),
+            node("NonZero", ["z"], ["b"]),
+            node("Add", ["a", "b"], ["y"]),
+        ],
+        [value("x", FLOAT, ["n"]), value("z", FLOAT, ["m"])],
+        [value("y", INT64, [1, "k"])],
+    ),
     # A weight of 1 MiB.
     "large": model(
         [node("Add", ["x", "w"], ["y"])],
