@@ -7,6 +7,7 @@
 
 #include "kiln/Support/Expr.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include <algorithm>
 
 using namespace llvm;
@@ -221,6 +222,22 @@ static std::pair<Expr, Expr> splitMultiples(const Expr &a, int64_t b) {
   return {quotient, rest};
 }
 
+/// floordiv(floordiv(x, c) + k, d) is floordiv(x + c*k, c*d) for positive c and
+/// d: convolutions and pools in a row make such towers.
+static std::optional<Expr> mergeFloorDivs(const Expr &a, int64_t d) {
+  ArrayRef<Expr::Term> terms = a.terms();
+  bool hasConstant = terms.size() == 2 && terms[1].atoms.empty();
+  if ((terms.size() != 1 && !hasConstant) || terms[0].coefficient != 1 ||
+      terms[0].atoms.size() != 1 || terms[0].atoms[0]->kind != Expr::Kind::FloorDiv)
+    return std::nullopt;
+  const Expr::Atom &inner = *terms[0].atoms[0];
+  int64_t c = inner.rhs.constant().value_or(0), k = hasConstant ? terms[1].coefficient : 0;
+  int64_t product, offset;
+  if (c <= 0 || MulOverflow(c, d, product) || MulOverflow(c, k, offset))
+    return std::nullopt;
+  return Expr::floorDiv(inner.lhs + Expr(offset), Expr(product));
+}
+
 Expr Expr::floorDiv(const Expr &a, const Expr &b) {
   auto ca = a.constant(), cb = b.constant();
   if (cb && *cb == 1)
@@ -233,13 +250,8 @@ Expr Expr::floorDiv(const Expr &a, const Expr &b) {
     auto [quotient, rest] = splitMultiples(a, *cb);
     if (!quotient.isConstant(0))
       return quotient + floorDiv(rest, b);
-    // floordiv(floordiv(x, c), d) is floordiv(x, c*d) for positive constants.
-    if (a.terms().size() == 1 && a.terms()[0].coefficient == 1 && a.terms()[0].atoms.size() == 1) {
-      const Atom &inner = *a.terms()[0].atoms[0];
-      auto c = inner.kind == Kind::FloorDiv ? inner.rhs.constant() : std::nullopt;
-      if (c && *c > 0)
-        return floorDiv(inner.lhs, Expr(*c * *cb));
-    }
+    if (auto merged = mergeFloorDivs(a, *cb))
+      return *merged;
   }
   return function(Kind::FloorDiv, a, b);
 }

@@ -113,6 +113,26 @@ TEST(Expr, SimplifiesFloorDiv) {
   EXPECT_EQ(text(Expr::floorDiv(n, m)), "floordiv(n, m)");
 }
 
+TEST(Expr, FlattensTowersOfFloorDivs) {
+  // Four convolutions of stride 2.
+  Expr size = n;
+  for (int i = 0; i < 4; ++i)
+    size = Expr::floorDiv(size + Expr(1), Expr(2));
+  EXPECT_EQ(text(size), "floordiv(n + 15, 16)");
+  Expr inner = Expr::floorDiv(v, Expr(3));
+  EXPECT_EQ(text(Expr::floorDiv(inner + Expr(1), Expr(2))), "floordiv(%v + 3, 6)");
+  EXPECT_EQ(text(Expr::floorDiv(inner + Expr(5), Expr(2))), "floordiv(%v + 3, 6) + 2");
+  // Others stay: a factor, a second symbol, a divisor that is not known or would not fit.
+  EXPECT_EQ(text(Expr::floorDiv(inner * Expr(5) + Expr(1), Expr(7))),
+            "floordiv(5*floordiv(%v, 3) + 1, 7)");
+  EXPECT_EQ(text(Expr::floorDiv(inner + m, Expr(2))), "floordiv(floordiv(%v, 3) + m, 2)");
+  EXPECT_EQ(text(Expr::floorDiv(Expr::floorDiv(n, m) + Expr(1), Expr(2))),
+            "floordiv(floordiv(n, m) + 1, 2)");
+  Expr huge = Expr(INT64_MAX / 2);
+  EXPECT_EQ(text(Expr::floorDiv(Expr::floorDiv(n, huge), Expr(3))),
+            "floordiv(floordiv(n, 4611686018427387903), 3)");
+}
+
 TEST(Expr, SimplifiesCeilDiv) {
   EXPECT_EQ(text(Expr::ceilDiv(Expr(7), Expr(2))), "4");
   EXPECT_EQ(text(Expr::ceilDiv(n, Expr(2))), "floordiv(n + 1, 2)");
