@@ -8,6 +8,7 @@
 #include "kiln/Reference/TensorData.h"
 #include "dialects/Kiln/ops/Constant/Constant.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
+#include "mlir/IR/OwningOpRef.h"
 #include <cmath>
 #include <gtest/gtest.h>
 #include <limits>
