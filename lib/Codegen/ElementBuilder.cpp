@@ -119,7 +119,7 @@ Value ElementBuilder::broadcastElement(Value tensor, ArrayRef<Value> index,
         return giveUp(elementTypeOf(tensor));
       Value one =
           arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, size(dim), this->index(1));
-      here = arith::SelectOp::create(b, loc, one, this->index(0), here);
+      here = selectIndex(one, this->index(0), here);
     }
     at.push_back(here);
   }

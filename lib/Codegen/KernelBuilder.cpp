@@ -126,7 +126,8 @@ Value KernelBuilder::endOfVectors(Value lower, Value upper, int64_t lanes) {
   if (lanes == 1 || (length && *length % lanes == 0))
     return upper;
   // A range may end before it starts: then it is empty, and has no rest.
-  Value count = arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, upper, lower), index(0));
+  Value count =
+      arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, upper, lower), index(0));
   Value rest = arith::RemUIOp::create(b, loc, count, index(lanes));
   return arith::SubIOp::create(b, loc, upper, rest);
 }
