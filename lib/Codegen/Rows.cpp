@@ -16,6 +16,9 @@ static constexpr int64_t sideBySideUnit = 128;
 /// Vectors that a reduction along a row works on at once: an addition takes
 /// four cycles, and two can start in each.
 static constexpr int64_t reductionChains = 4;
+/// Steps that a partial result takes before it joins the total: rounding errors
+/// grow with the length of a chain of additions.
+static constexpr int64_t blockLength = 32;
 /// What starting a row costs.
 static constexpr int64_t picosecondsPerRow = 4000;
 
@@ -71,11 +74,11 @@ static Value splatTo(KernelBuilder &k, Value scalar, int64_t lanes) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-Rows::Rows(KernelBuilder &k, Operation *anchor, ArrayRef<bool> alongAxes)
+Rows::Rows(KernelBuilder &k, Operation *anchor, ArrayRef<bool> alongAxes, Result result)
     : k(k), anchor(anchor), shape(shapeOf(anchor->getOperand(0))), along(alongAxes) {
   operandDirect = isa<BlockArgument>(anchor->getOperand(0));
   resultDirect = k.results().size() == 1 && k.results()[0] == anchor->getResult(0);
-  resultHasRows = shapeOf(anchor->getResult(0)) == shape;
+  resultHasRows = result == Result::Whole;
   nativeLanes = k.commonLanes();
   for (auto [dim, inRow] : llvm::zip(shape, along)) {
     if (inRow)
@@ -235,25 +238,47 @@ Values Row::nest(ArrayRef<unsigned> looped, At &at, ValueRange carried, Inner in
                 });
 }
 
+Values Row::inBlocks(Value from, Value to, int64_t step, const Expr &size, ValueRange identity,
+                     ValueRange init, Combine combine,
+                     function_ref<Values(Value, ValueRange)> body) {
+  int64_t block = blockLength * step;
+  if (size.constant().value_or(2 * block) <= block)
+    return k.loop(from, to, step, init, body);
+  return k.loop(from, to, block, init, [&](Value start, ValueRange totals) {
+    Value end = arith::MinSIOp::create(
+        k.b, k.loc, arith::AddIOp::create(k.b, k.loc, start, k.index(block)), to);
+    return combine(totals, k.loop(start, end, step, identity, body));
+  });
+}
+
 Values Row::reduce(ValueRange identity, Step step, Combine combine) {
   At at = start(/*storing=*/false);
   ArrayRef<unsigned> looped = rows.reading.looped;
-  if (lanes > 1 || rows.sideBySide || looped.empty()) {
-    Values init(identity);
-    if (lanes > 1)
-      for (Value &value : init)
-        value = splatTo(k, value, lanes);
-    return nest(looped, at, init, [&](At &at, ValueRange carried) {
-      ElementBuilder e = builder();
-      Values next = step(e, at, carried);
-      for (Value &value : next)
-        value = e.splat(value);
-      gaveUp |= e.gaveUp();
-      return next;
+  if (lanes == 1 && !rows.sideBySide && !looped.empty())
+    return nest(looped.drop_back(), at, identity, [&](At &at, ValueRange totals) {
+      return reduceAlong(looped.back(), at, identity, totals, step, combine);
     });
-  }
-  return nest(looped.drop_back(), at, identity, [&](At &at, ValueRange totals) {
-    return reduceAlong(looped.back(), at, identity, totals, step, combine);
+  Values nothing(identity);
+  if (lanes > 1)
+    for (Value &value : nothing)
+      value = splatTo(k, value, lanes);
+  auto add = [&](At &at, ValueRange carried) {
+    ElementBuilder e = builder();
+    Values next = step(e, at, carried);
+    for (Value &value : next)
+      value = e.splat(value);
+    gaveUp |= e.gaveUp();
+    return next;
+  };
+  if (looped.empty())
+    return add(at, nothing);
+  unsigned group = looped.back();
+  return nest(looped.drop_back(), at, nothing, [&](At &at, ValueRange totals) {
+    return inBlocks(k.index(0), groups(at).alongSizes[group], 1, groups(at).alongShape[group],
+                    nothing, totals, combine, [&](Value iv, ValueRange carried) {
+                      at.coordinates[group] = iv;
+                      return add(at, carried);
+                    });
   });
 }
 
@@ -261,6 +286,7 @@ Values Row::reduceAlong(unsigned group, At &at, ValueRange identity, ValueRange 
                         Combine combine) {
   Value from = k.index(0), to = groups(at).alongSizes[group];
   int64_t native = rows.nativeLanes;
+  const Expr &size = groups(at).alongShape[group];
   Values vectors, result(totals);
   bool noLanes = false;
   auto finishVectors = [&] {
@@ -268,8 +294,7 @@ Values Row::reduceAlong(unsigned group, At &at, ValueRange identity, ValueRange 
       result = combine(result, foldLanes(k, vectors, 1, combine));
     vectors.clear();
   };
-  for (int64_t width :
-       usefulWidths(groups(at).alongShape[group], {native * reductionChains, native, 1})) {
+  for (int64_t width : usefulWidths(size, {native * reductionChains, native, 1})) {
     if (noLanes && width > 1)
       continue;
     Values init;

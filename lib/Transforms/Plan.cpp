@@ -278,7 +278,7 @@ struct Plan final : kiln::impl::PlanPassBase<Plan> {
     auto functions = llvm::to_vector(getOperation().getOps<func::FuncOp>());
     for (func::FuncOp function : functions)
       if (failed(Planner(getOperation(), function, table, target).run()))
-        return signalPassFailure();
+        signalPassFailure();
   }
   const KernelTable &table;
   const VectorTarget &target;

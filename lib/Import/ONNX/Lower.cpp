@@ -345,7 +345,8 @@ void Lowering::lowerNode(const NodeProto &proto, uint32_t index, Place place) {
     node.outputs.push_back(addResult(place, output));
 
   if (ok && checker.checkForm(node, *schema)) {
-    if (std::string fault = schemaFault(*schema, proto); !fault.empty()) {
+    // ONNX's check rejects what is only discouraged.
+    if (std::string fault = schema->deprecated ? "" : schemaFault(*schema, proto); !fault.empty()) {
       ok = false;
       diags.report(Diag::SchemaViolation, printable(fault, 1000))
           .atNode(node.label())

@@ -13,7 +13,7 @@ IR = ["support", "ir"]
 LAYERS = {
     "abi": (r"include/kiln-c/", []),
     "support": (r"(lib|include/kiln)/Support/", []),
-    "import-facet": (r"dialects/[^/]+/ops/.*\.import\.cpp$", IR + ["import-table"]),
+    "import-facet": (r"dialects/[^/]+/ops/.*\.import\.cpp$", IR + ["import-table", "reference"]),
     "reference-facet": (r"dialects/[^/]+/ops/.*\.reference\.cpp$", IR + ["reference"]),
     "kernels-facet": (r"dialects/[^/]+/ops/.*\.kernels\.cpp$", IR + ["codegen", "kernels"]),
     "plan": (r"dialects/Plan/", IR),
@@ -34,7 +34,9 @@ LAYERS = {
     "pipeline": (r"(lib|include/kiln)/Pipeline/", ["*"]),
     "compiler-c-api": (r"lib/CAPI/", ["*"]),
     # The runtime stands apart: it is inside every artefact.
-    "runtime": (r"runtime/", ["abi"]),
+    # The bytes of the runtime, as the compiler finds them.
+    "runtime-embed": (r"runtime/embed/", ["target"]),
+    "runtime": (r"runtime/(?!embed/)", ["abi"]),
     "tools": (r"tools/", ["*"]),
     "tests": (r"(test|unittests|benchmarks)/", ["*"]),
 }

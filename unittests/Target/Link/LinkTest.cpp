@@ -207,8 +207,11 @@ TEST(Link, relocatable_keeps_the_model_symbol_only) {
 }
 
 TEST(Link, relocatable_refuses_what_no_program_has) {
+  // Retained: what nothing reaches is dropped, with what it asks for.
   std::string object = compileIR("declare void @nowhere()\n"
-                                 "define hidden void @caller() { call void @nowhere() ret void }");
+                                 "define hidden void @caller() { call void @nowhere() ret void }\n"
+                                 "@llvm.used = appending global [1 x ptr] [ptr @caller], section "
+                                 "\"llvm.metadata\"");
   LinkInputs inputs = modelInputs();
   inputs.objects.push_back({object, "extra"});
   Expected<std::string> linked = linkRelocatable(inputs);

@@ -14,83 +14,116 @@
 using namespace mlir;
 using namespace kiln;
 
-/// Taps along the last axis that are written out rather than looped over.
+/// Taps along an axis that are written out rather than looped over.
 static constexpr int64_t longestUnrolled = 8;
 
 namespace {
 using Values = SmallVector<Value>;
 
-/// Emits the kernel of a pooling op. A unit is one row of the result along the
-/// last axis: its middle, where no window leaves x, goes in vectors and without
-/// any test; its ends one by one with windows clamped to x.
-class PoolEmitter {
+/// What the kernels of this family share: the windows. A unit is one row of the
+/// result along the last axis.
+class Windows {
 public:
-  /// What a window of one element, that of x at an index, folds to.
-  using Lift = function_ref<Values(ElementBuilder &e, Value x, ArrayRef<Value> index)>;
-  /// Joins what two parts of a window fold to, the earlier one first.
-  using Join = function_ref<Values(ValueRange a, ValueRange b)>;
-  /// The result from what was folded and the number of elements that count.
-  using Finish = function_ref<Value(ElementBuilder &e, ValueRange folded, Value count)>;
-
   template <typename OpTy>
-  PoolEmitter(KernelBuilder &k, OpTy op, bool countPadding)
-      : k(k), op(op), x(op.getX()), shape(shapeOf(x)), kernel(op.getKernel()),
-        strides(op.getStrides()), dilations(op.getDilations()), pads(exprsOf(op.getPads())),
-        sizes(exprsOf(op.getSizes())), countPadding(countPadding), spatial(kernel.size()) {}
+  Windows(KernelBuilder &k, OpTy op, bool countPadding)
+      : k(k), x(op.getX()), shape(shapeOf(x)), kernel(op.getKernel()), strides(op.getStrides()),
+        dilations(op.getDilations()), pads(exprsOf(op.getPads())), sizes(exprsOf(op.getSizes())),
+        countPadding(countPadding), last(kernel.size() - 1) {}
 
-  void emit(bool lanes, ValueRange nothing, Lift lift, Join join, Finish finish);
-
-private:
   /// Taps of a window along one axis that exist, and how many count.
   struct Range {
     Value start, first, last, count;
   };
+
+  /// Sets the units, and calls `body` for each of this call's share, with the
+  /// result's index but for the last axis.
+  void eachRow(ArrayRef<Expr> result, int64_t picosecondsPerTap, function_ref<void(Index)> body);
+  Range rangeOf(size_t axis, Value output);
+  /// Loops over the taps of `ranges`, from spatial axis `axis` on, and sets
+  /// their coordinates in x.
+  Values foldTaps(ArrayRef<Range> ranges, size_t axis, Index &index, ValueRange carried,
+                  function_ref<Values(ValueRange)> inner);
+  /// No window along this axis begins before x, or ends behind it.
+  bool startsInside(size_t axis) const { return pads[axis].isConstant(0); }
+  bool endsInside(size_t axis) const { return pads[last + 1 + axis].isConstant(0) && fits(axis); }
+  /// No window ends behind x and the padding after it.
+  bool fits(size_t axis) const {
+    Expr room = shape[2 + axis] + pads[axis] + pads[last + 1 + axis] - extent(axis);
+    return sizes[axis] == Expr::floorDiv(room, strides[axis]) + Expr(1);
+  }
+  Expr extent(size_t axis) const { return (kernel[axis] - 1) * dilations[axis] + 1; }
+
   Value minimum(Value a, Value b) { return arith::MinSIOp::create(k.b, k.loc, a, b); }
   Value maximum(Value a, Value b) { return arith::MaxSIOp::create(k.b, k.loc, a, b); }
   Value subtract(Value a, Value b) { return arith::SubIOp::create(k.b, k.loc, a, b); }
   Value add(Value a, Value b) { return arith::AddIOp::create(k.b, k.loc, a, b); }
-  Value multiply(Value a, int64_t b) {
-    return b == 1 ? a : Value(arith::MulIOp::create(k.b, k.loc, a, k.index(b)));
-  }
+  Value multiply(Value a, Value b) { return arith::MulIOp::create(k.b, k.loc, a, b); }
+  Value multiply(Value a, int64_t b) { return b == 1 ? a : multiply(a, k.index(b)); }
   /// ceil(max(a, 0) / b).
   Value stepsTo(Value a, int64_t b) {
     a = maximum(a, k.index(0));
     return b == 1 ? a
                   : Value(arith::DivUIOp::create(k.b, k.loc, add(a, k.index(b - 1)), k.index(b)));
   }
-  /// No window along this axis begins before x, or ends behind it.
-  bool startsInside(size_t axis) const { return pads[axis].isConstant(0); }
-  bool endsInside(size_t axis) const {
-    Expr extent = (kernel[axis] - 1) * dilations[axis] + 1;
-    return pads[spatial + axis].isConstant(0) &&
-           sizes[axis] ==
-               Expr::floorDiv(shape[2 + axis] + pads[axis] - extent, strides[axis]) + Expr(1);
-  }
-  Range rangeOf(size_t axis, Value output);
-  std::pair<Value, Value> middle();
-  Values foldOuter(size_t axis, Index &index, ValueRange carried,
-                   function_ref<Values(Index &, ValueRange)> inner);
-  Value load(ElementBuilder &e, ArrayRef<Value> index, int64_t tap);
-  void emitColumn(ElementBuilder &e, Value column, bool inMiddle, ValueRange nothing, Lift lift,
-                  Join join, Finish finish);
 
   KernelBuilder &k;
-  Operation *op;
   Value x;
   Shape shape;
   ArrayRef<int64_t> kernel, strides, dilations;
   Shape pads, sizes;
   bool countPadding;
-  size_t spatial;
-  /// Of the unit at hand: the result's index but for the last axis, and the
-  /// windows along all other axes.
-  Index outer;
-  SmallVector<Range> ranges;
-  Value outerCount;
+  size_t last; // spatial axis
+};
+
+/// Emits pools that fold elements one by one. For a row of the result, the
+/// windows are first folded along all other axes, into a row of scratch memory
+/// that has the padding of the last axis as well. Along that one, windows then
+/// need no test, may be read past the end, and an element is read once for all
+/// windows above each other.
+class RowPool {
+public:
+  /// The result from what was folded and the number of elements that count.
+  using Finish = function_ref<Value(ElementBuilder &e, Value folded, Value count)>;
+
+  template <typename OpTy>
+  RowPool(KernelBuilder &k, OpTy op, FoldKind kind, bool countPadding)
+      : k(k), op(op), windows(k, op, countPadding), fold(k, kind, elementTypeOf(op.getX())),
+        type(elementTypeOf(op.getX())), lanes(k.commonLanes()) {
+    if (isa<FloatType>(type) && type.getIntOrFloatBitWidth() < 32)
+      type = k.b.getF32Type();
+  }
+
+  /// `usesCount` says whether `finish` looks at the count.
+  void emit(bool usesCount, Finish finish);
+
+private:
+  void foldOthers(ArrayRef<Value> outer, ArrayRef<Windows::Range> ranges);
+  void foldAlong(ElementBuilder &e, ArrayRef<Value> outer, Value column, Value count,
+                 Finish finish);
+  Value load(ElementBuilder &e, Value position);
+
+  KernelBuilder &k;
+  Operation *op;
+  Windows windows;
+  Fold fold;
+  Type type; // in scratch memory
+  int64_t lanes;
+  Buffer row;
 };
 } // namespace
 
-PoolEmitter::Range PoolEmitter::rangeOf(size_t axis, Value output) {
+void Windows::eachRow(ArrayRef<Expr> result, int64_t picosecondsPerTap,
+                      function_ref<void(Index)> body) {
+  int64_t taps = 1;
+  for (int64_t size : kernel)
+    taps *= size;
+  ArrayRef<Expr> rows = result.drop_back();
+  k.setUnits(elementCount(rows), result.back() * Expr(picosecondsPerTap * taps + 200) + Expr(8000));
+  SmallVector<Value> sizes = k.sizes(rows);
+  k.loop(k.begin, k.end, 1, [&](Value unit) { body(k.elements().delinearize(unit, sizes)); });
+}
+
+Windows::Range Windows::rangeOf(size_t axis, Value output) {
   int64_t taps = kernel[axis], dilation = dilations[axis];
   Value all = k.index(taps), size = k.size(shape[2 + axis]);
   Range range;
@@ -99,181 +132,190 @@ PoolEmitter::Range PoolEmitter::rangeOf(size_t axis, Value output) {
       startsInside(axis) ? k.index(0) : stepsTo(subtract(k.index(0), range.start), dilation);
   range.last =
       endsInside(axis) ? all : minimum(stepsTo(subtract(size, range.start), dilation), all);
-  if (countPadding) {
-    Value end = add(size, k.size(pads[spatial + axis]));
-    range.count =
-        endsInside(axis) ? all : minimum(stepsTo(subtract(end, range.start), dilation), all);
-  } else {
+  if (!countPadding) {
     range.count = maximum(subtract(range.last, range.first), k.index(0));
+  } else if (fits(axis)) {
+    range.count = all;
+  } else {
+    Value end = add(size, k.size(pads[last + 1 + axis]));
+    range.count = minimum(stepsTo(subtract(end, range.start), dilation), all);
   }
   return range;
 }
 
-/// The part of the last axis whose windows lie inside x altogether.
-std::pair<Value, Value> PoolEmitter::middle() {
-  size_t axis = spatial - 1;
-  Value end = k.size(sizes[axis]);
-  Value from =
-      startsInside(axis) ? k.index(0) : minimum(stepsTo(k.size(pads[axis]), strides[axis]), end);
-  if (endsInside(axis))
-    return {from, maximum(from, end)};
-  int64_t extent = (kernel[axis] - 1) * dilations[axis] + 1;
-  // Windows that begin at or before x's size - extent.
-  Expr room = shape[2 + axis] + pads[axis] - Expr(extent) + Expr(1);
-  Value to = minimum(stepsTo(k.size(room), strides[axis]), end);
-  return {from, maximum(from, to)};
-}
-
-Values PoolEmitter::foldOuter(size_t axis, Index &index, ValueRange carried,
-                              function_ref<Values(Index &, ValueRange)> inner) {
-  if (axis + 1 == spatial)
-    return inner(index, carried);
-  const Range &range = ranges[axis];
+Values Windows::foldTaps(ArrayRef<Range> ranges, size_t axis, Index &index, ValueRange carried,
+                         function_ref<Values(ValueRange)> inner) {
+  if (ranges.empty())
+    return inner(carried);
+  const Range &range = ranges.front();
   return k.loop(range.first, range.last, 1, carried, [&](Value tap, ValueRange values) {
     index[2 + axis] = add(range.start, multiply(tap, dilations[axis]));
-    return foldOuter(axis + 1, index, values, inner);
+    return foldTaps(ranges.drop_front(), axis + 1, index, values, inner);
   });
 }
 
-/// The element of x at an index whose last coordinate is that of the first
-/// lane; other lanes are a stride apart.
-Value PoolEmitter::load(ElementBuilder &e, ArrayRef<Value> index, int64_t tap) {
-  int64_t stride = strides.back(), taps = kernel.back();
-  if (e.lanes == 1 || stride == 1) {
-    if (e.lanes > 1)
-      e.setConsecutive(index.back());
-    return e.element(x, index);
-  }
-  const Buffer *buffer = e.bufferOf(x);
-  if (!buffer)
-    return e.giveUp(elementTypeOf(x));
-  Type stored = cast<MemRefType>(buffer->memref.getType()).getElementType();
-  Value position = e.linearize(index, buffer->sizes);
-  if (stride == 2 && taps > 1) {
-    // Every other element of two vectors. The last tap takes the odd ones of a
-    // load that begins one before, so that nothing behind the window is read.
-    bool odd = tap == taps - 1;
-    if (odd)
-      position = subtract(position, k.index(1));
-    Value both = vector::LoadOp::create(k.b, k.loc, VectorType::get({2 * e.lanes}, stored),
-                                        buffer->memref, position);
-    SmallVector<int64_t> mask;
+void RowPool::foldOthers(ArrayRef<Value> outer, ArrayRef<Windows::Range> ranges) {
+  Value pad = k.size(windows.pads[windows.last]), width = k.size(windows.shape.back());
+  // Of two spatial axes, all rows of the window mostly exist: then they are
+  // written out.
+  int64_t taps = windows.kernel.front();
+  bool unroll = ranges.size() == 1 && taps <= longestUnrolled;
+  auto foldAt = [&](ElementBuilder &e, Value column, bool all) {
+    Index index(outer.begin(), outer.begin() + 2);
+    index.resize(windows.shape.size());
+    index.back() = column;
+    auto element = [&] { return e.splat(e.widen(e.element(windows.x, index))); };
+    Value folded;
+    if (all) {
+      for (int64_t tap = 0; tap < taps; ++tap) {
+        index[2] = windows.add(ranges[0].start, k.index(tap * windows.dilations[0]));
+        folded = folded ? fold.join(folded, element()) : element();
+      }
+    } else {
+      folded = windows.foldTaps(ranges, 0, index, e.splat(fold.identity()), [&](ValueRange sum) {
+        return Values{fold.join(sum[0], element())};
+      })[0];
+    }
+    e.forgetElements();
+    e.store(folded, row, e.add(pad, column));
+  };
+  auto emit = [&](bool all) {
+    // Scratch memory may be written twice: the last vector overlaps.
+    int64_t known = windows.shape.back().constant().value_or(0);
+    Value end = known > lanes ? k.index(known - known % lanes) : width;
+    k.vectorLoop(k.index(0), end, lanes,
+                 [&](ElementBuilder &e, Value column) { foldAt(e, column, all); });
+    if (known > lanes && known % lanes) {
+      ElementBuilder e = k.elements(lanes);
+      Value column = k.index(known - lanes);
+      e.setConsecutive(column);
+      foldAt(e, column, all);
+    }
+  };
+  if (!unroll)
+    return emit(false);
+  if (windows.startsInside(0) && windows.endsInside(0))
+    return emit(true);
+  Value count = windows.subtract(ranges[0].last, ranges[0].first);
+  auto compare = [&](arith::CmpIPredicate predicate) {
+    return arith::CmpIOp::create(k.b, k.loc, predicate, count, k.index(taps));
+  };
+  k.ifThen(compare(arith::CmpIPredicate::eq), [&] { emit(true); });
+  k.ifThen(compare(arith::CmpIPredicate::ne), [&] { emit(false); });
+}
+
+/// Elements of the scratch row, a stride apart from lane to lane.
+Value RowPool::load(ElementBuilder &e, Value position) {
+  int64_t stride = windows.strides.back();
+  auto vectorOf = [&](int64_t count) { return VectorType::get({count}, e.codeType(type)); };
+  if (e.lanes == 1)
+    return memref::LoadOp::create(k.b, k.loc, row.memref, position);
+  if (stride <= 2) {
+    Value loaded =
+        vector::LoadOp::create(k.b, k.loc, vectorOf(stride * e.lanes), row.memref, position);
+    if (stride == 1)
+      return loaded;
+    SmallVector<int64_t> even;
     for (int64_t lane = 0; lane < e.lanes; ++lane)
-      mask.push_back(2 * lane + (odd ? 1 : 0));
-    return vector::ShuffleOp::create(k.b, k.loc, both, both, mask);
+      even.push_back(2 * lane);
+    return vector::ShuffleOp::create(k.b, k.loc, loaded, loaded, even);
   }
   Values parts;
   for (int64_t lane = 0; lane < e.lanes; ++lane)
-    parts.push_back(
-        memref::LoadOp::create(k.b, k.loc, buffer->memref, add(position, k.index(lane * stride))));
-  return vector::FromElementsOp::create(k.b, k.loc, VectorType::get({e.lanes}, stored), parts);
+    parts.push_back(memref::LoadOp::create(k.b, k.loc, row.memref,
+                                           windows.add(position, k.index(lane * stride))));
+  return vector::FromElementsOp::create(k.b, k.loc, vectorOf(e.lanes), parts);
 }
 
-/// Joins neighbours pairwise: a chain would wait for each result.
-static Values joinAll(SmallVector<Values> parts, PoolEmitter::Join join) {
-  while (parts.size() > 1) {
-    SmallVector<Values> joined;
-    for (size_t i = 0; i + 1 < parts.size(); i += 2)
-      joined.push_back(join(parts[i], parts[i + 1]));
-    if (parts.size() % 2)
-      joined.push_back(parts.back());
-    parts = std::move(joined);
-  }
-  return parts.front();
-}
-
-void PoolEmitter::emitColumn(ElementBuilder &e, Value column, bool inMiddle, ValueRange nothing,
-                             Lift lift, Join join, Finish finish) {
-  size_t axis = spatial - 1;
-  int64_t taps = kernel[axis], dilation = dilations[axis];
+void RowPool::foldAlong(ElementBuilder &e, ArrayRef<Value> outer, Value column, Value count,
+                        Finish finish) {
+  int64_t taps = windows.kernel.back(), dilation = windows.dilations.back();
   // Plain arithmetic: that lanes are a stride apart is load's business.
-  Range range;
-  if (inMiddle)
-    range = {subtract(multiply(column, strides[axis]), k.size(pads[axis])), k.index(0),
-             k.index(taps), k.index(taps)};
-  else
-    range = rangeOf(axis, column);
-  Values start(nothing);
-  for (Value &value : start)
-    value = e.splat(value);
-  Index index(outer.begin(), outer.begin() + 2);
-  index.resize(shape.size());
-  Values folded = foldOuter(0, index, start, [&](Index &index, ValueRange carried) {
-    auto at = [&](Value offset, int64_t tap) {
-      index.back() = add(range.start, offset);
-      Values part = lift(e, load(e, index, tap), index);
-      for (Value &value : part)
-        value = e.splat(value);
-      return part;
-    };
-    if (inMiddle && taps <= longestUnrolled) {
-      SmallVector<Values> parts;
-      for (int64_t tap = 0; tap < taps; ++tap)
-        parts.push_back(at(k.index(tap * dilation), tap));
-      return join(carried, joinAll(std::move(parts), join));
+  Value start = windows.multiply(column, windows.strides.back());
+  auto at = [&](Value offset) { return load(e, windows.add(start, offset)); };
+  Value folded;
+  if (taps <= longestUnrolled) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      Value part = at(k.index(tap * dilation));
+      folded = folded ? fold.join(folded, part) : part;
     }
-    // A loop cannot tell its last tap: peel it where that matters.
-    bool peel = inMiddle && e.lanes > 1 && strides[axis] == 2;
-    Value last = peel ? k.index(taps - 1) : range.last;
-    Values values = k.loop(range.first, last, 1, carried, [&](Value tap, ValueRange values) {
-      return join(values, at(multiply(tap, dilation), /*tap=*/0));
-    });
-    return peel ? join(values, at(k.index((taps - 1) * dilation), taps - 1)) : values;
-  });
-  e.forgetElements();
-  Value count = arith::MulIOp::create(k.b, k.loc, outerCount, range.count);
+  } else {
+    folded = k.loop(k.index(0), k.index(taps), 1, e.splat(fold.identity()),
+                    [&](Value tap, ValueRange sum) {
+                      return Values{fold.join(sum[0], at(windows.multiply(tap, dilation)))};
+                    })[0];
+  }
   Value result = finish(e, folded, count);
   e.setSource(op->getResult(0), [result](ElementBuilder &, ArrayRef<Value>) { return result; });
-  Index at(outer);
-  at.push_back(column);
-  k.storeResults(e, at);
+  Index index(outer);
+  index.push_back(column);
+  k.storeResults(e, index);
 }
 
-void PoolEmitter::emit(bool lanes, ValueRange nothing, Lift lift, Join join, Finish finish) {
-  Shape rows = shapeOf(op->getResult(0));
-  Expr width = rows.pop_back_val();
-  int64_t taps = 1;
-  for (int64_t size : kernel)
-    taps *= size;
-  k.setUnits(elementCount(rows), width * Expr(80 * taps + 500) + Expr(4000));
-  SmallVector<Value> rowSizes = k.sizes(rows);
-  std::pair<Value, Value> inside = middle();
-  Value from = inside.first, to = inside.second;
-  Value zero = k.index(0), end = k.size(width);
-  k.loop(k.begin, k.end, 1, [&](Value unit) {
-    outer = k.elements().delinearize(unit, rowSizes);
-    outerCount = k.index(1);
-    ranges.clear();
-    for (size_t axis = 0; axis + 1 < spatial; ++axis) {
-      ranges.push_back(rangeOf(axis, outer[2 + axis]));
-      outerCount = arith::MulIOp::create(k.b, k.loc, outerCount, ranges.back().count);
+void RowPool::emit(bool usesCount, Finish finish) {
+  size_t last = windows.last;
+  Shape result = shapeOf(op->getResult(0));
+  Expr width = result.back(), stride = windows.strides[last], pad = windows.pads[last];
+  // Padding on both sides, and what the last vector reads too much.
+  Expr end = pad + windows.shape.back();
+  Expr needed =
+      Expr::max(end, (width - Expr(1)) * stride + windows.extent(last)) + Expr(2 * lanes) * stride;
+  row = {k.scratchBuffer(k.reserveScratch(needed * Expr(type.getIntOrFloatBitWidth() / 8)), needed,
+                         k.elements().codeType(type)),
+         type,
+         {k.size(needed)}};
+  Value padEnd = k.size(pad), rowEnd = k.size(end), zero = k.index(0), one = k.index(1);
+  auto fill = [&](Value from, Value to) {
+    k.vectorLoop(from, to, lanes,
+                 [&](ElementBuilder &e, Value i) { e.store(e.splat(fold.identity()), row, i); });
+  };
+  fill(zero, padEnd);
+  fill(rowEnd, row.sizes[0]);
+
+  // Columns whose windows count in full.
+  Value columns = k.size(width), from = zero, to = columns;
+  if (usesCount && !(windows.countPadding && windows.fits(last))) {
+    if (!windows.countPadding && !windows.startsInside(last))
+      from = windows.minimum(windows.stepsTo(padEnd, windows.strides[last]), columns);
+    if (windows.countPadding || !windows.endsInside(last)) {
+      Expr room = end - windows.extent(last) + Expr(1);
+      if (windows.countPadding)
+        room = room + windows.pads[2 * last + 1];
+      to = windows.minimum(windows.stepsTo(k.size(room), windows.strides[last]), columns);
+      to = windows.maximum(from, to);
     }
+  }
+  windows.eachRow(result, /*picosecondsPerTap=*/30, [&](Index outer) {
+    SmallVector<Windows::Range> ranges;
+    Value outerCount = one;
+    for (size_t axis = 0; axis < last; ++axis) {
+      ranges.push_back(windows.rangeOf(axis, outer[2 + axis]));
+      outerCount = windows.multiply(outerCount, ranges.back().count);
+    }
+    foldOthers(outer, ranges);
     auto oneByOne = [&](Value lower, Value upper) {
-      k.loop(lower, upper, 1, [&](Value column) {
-        ElementBuilder e = k.elements();
-        emitColumn(e, column, /*inMiddle=*/false, nothing, lift, join, finish);
-      });
+      if (lower != upper)
+        k.loop(lower, upper, 1, [&](Value column) {
+          ElementBuilder e = k.elements();
+          Value count = windows.multiply(outerCount, windows.rangeOf(last, column).count);
+          foldAlong(e, outer, column, count, finish);
+        });
     };
-    if (!startsInside(spatial - 1))
-      oneByOne(zero, from);
-    k.vectorLoop(from, to, lanes ? 2 * k.commonLanes() : 1, [&](ElementBuilder &e, Value column) {
-      emitColumn(e, column, /*inMiddle=*/true, nothing, lift, join, finish);
+    oneByOne(zero, from);
+    Value whole = windows.multiply(outerCount, windows.kernel[last]);
+    k.vectorLoop(from, to, lanes, [&](ElementBuilder &e, Value column) {
+      foldAlong(e, outer, column, whole, finish);
     });
-    if (!endsInside(spatial - 1))
-      oneByOne(to, end);
+    oneByOne(to, columns);
   });
 }
 
 static LogicalResult maxPool(KernelBuilder &k, Operation *anchor) {
   auto op = cast<MaxPoolOp>(anchor);
   Type type = elementTypeOf(op.getX());
-  Fold fold(k, FoldKind::Max, type);
-  PoolEmitter(k, op, /*countPadding=*/false)
-      .emit(
-          /*lanes=*/true, fold.identity(),
-          [&](ElementBuilder &e, Value x, ArrayRef<Value>) { return Values{e.widen(x)}; },
-          [&](ValueRange a, ValueRange b) { return Values{fold.join(a[0], b[0])}; },
-          [&](ElementBuilder &e, ValueRange folded, Value) { return e.narrow(folded[0], type); });
+  RowPool(k, op, FoldKind::Max, /*countPadding=*/false)
+      .emit(/*usesCount=*/false,
+            [&](ElementBuilder &e, Value folded, Value) { return e.narrow(folded, type); });
   return success();
 }
 
@@ -281,22 +323,17 @@ template <typename OpTy, bool isMean>
 static LogicalResult sumPool(KernelBuilder &k, Operation *anchor) {
   auto op = cast<OpTy>(anchor);
   Type type = elementTypeOf(op.getX());
-  Fold fold(k, FoldKind::Sum, type);
   bool countPadding = false;
   if constexpr (isMean)
     countPadding = op.getCountIncludePad();
-  PoolEmitter(k, op, countPadding)
-      .emit(
-          /*lanes=*/true, fold.identity(),
-          [&](ElementBuilder &e, Value x, ArrayRef<Value>) { return Values{e.widen(x)}; },
-          [&](ValueRange a, ValueRange b) { return Values{fold.join(a[0], b[0])}; },
-          [&](ElementBuilder &e, ValueRange folded, Value count) {
-            if (!isMean)
-              return e.narrow(folded[0], type);
-            Value pair[] = {folded[0], e.fromIndex(count, getElementTypeOrSelf(folded[0]))};
-            e.unify(pair);
-            return e.narrow(arith::DivFOp::create(k.b, k.loc, pair[0], pair[1]), type);
-          });
+  RowPool(k, op, FoldKind::Sum, countPadding)
+      .emit(isMean, [&](ElementBuilder &e, Value folded, Value count) {
+        if (!isMean)
+          return e.narrow(folded, type);
+        Value pair[] = {folded, e.fromIndex(count, getElementTypeOrSelf(folded))};
+        e.unify(pair);
+        return e.narrow(arith::DivFOp::create(k.b, k.loc, pair[0], pair[1]), type);
+      });
   return success();
 }
 
@@ -305,7 +342,8 @@ static LogicalResult sumPool(KernelBuilder &k, Operation *anchor) {
 static LogicalResult maxPoolIndices(KernelBuilder &k, Operation *anchor) {
   auto op = cast<MaxPoolIndicesOp>(anchor);
   Type type = elementTypeOf(op.getX()), i64 = k.b.getI64Type();
-  SmallVector<Value> sizes = k.sizes(shapeOf(op.getX()));
+  Windows windows(k, op, /*countPadding=*/false);
+  SmallVector<Value> sizes = k.sizes(windows.shape);
   Fold fold(k, FoldKind::Max, type);
   auto positionOf = [&](ElementBuilder &e, ArrayRef<Value> index) {
     Index at(index), in(sizes);
@@ -313,25 +351,37 @@ static LogicalResult maxPoolIndices(KernelBuilder &k, Operation *anchor) {
       std::reverse(at.begin() + 2, at.end());
       std::reverse(in.begin() + 2, in.end());
     }
-    return e.linearize(at, in);
+    return e.fromIndex(e.linearize(at, in), i64);
   };
-  auto num = [&](Value value) { return Num(k.b, k.loc, value); };
-  PoolEmitter(k, op, /*countPadding=*/false)
-      .emit(
-          /*lanes=*/false, {fold.identity(), k.elements().intConstant(i64, -1)},
-          [&](ElementBuilder &e, Value x, ArrayRef<Value> index) {
-            return Values{e.widen(x), e.fromIndex(positionOf(e, index), i64)};
-          },
-          [&](ValueRange a, ValueRange b) {
-            Num best = num(a[0]), position = num(a[1]), here = num(b[0]);
-            Num better = isUnsigned(type) ? best.below(here) : here > best;
+  Shape result = shapeOf(op.getResult());
+  Value columns = k.size(result.back());
+  windows.eachRow(result, /*picosecondsPerTap=*/1000, [&](Index outer) {
+    outer.push_back(nullptr);
+    SmallVector<Windows::Range> ranges;
+    for (size_t axis = 0; axis < windows.last; ++axis)
+      ranges.push_back(windows.rangeOf(axis, outer[2 + axis]));
+    k.loop(k.index(0), columns, 1, [&](Value column) {
+      ElementBuilder e = k.elements();
+      SmallVector<Windows::Range> all(ranges);
+      all.push_back(windows.rangeOf(windows.last, column));
+      Index index(outer);
+      Values best = windows.foldTaps(
+          all, 0, index, {fold.identity(), e.intConstant(i64, -1)}, [&](ValueRange carried) {
+            Num here(k.b, k.loc, e.widen(e.element(op.getX(), index)));
+            Num most = here.with(carried[0]), position = here.with(carried[1]);
+            Num better = isUnsigned(type) ? most.below(here) : here > most;
             if (isa<FloatType>(type))
-              better = better | (here.isNan() & ~best.isNan());
+              better = better | (here.isNan() & ~most.isNan());
             better = better | (position < 0.0);
-            return Values{better.select(here, best).value,
-                          better.select(num(b[1]), position).value};
-          },
-          [&](ElementBuilder &, ValueRange folded, Value) { return folded[1]; });
+            return Values{better.select(here, most).value,
+                          better.select(here.with(positionOf(e, index)), position).value};
+          });
+      e.forgetElements();
+      e.setSource(op.getResult(), [&](ElementBuilder &, ArrayRef<Value>) { return best[1]; });
+      outer.back() = column;
+      k.storeResults(e, outer);
+    });
+  });
   return success();
 }
 

@@ -30,7 +30,7 @@ def Kiln_MaxPoolOp : Kiln_PoolOp<"max_pool"> {
 
     ```mlir
     %1 = kiln.max_pool %0 {kernel = array<i64: 3, 3>, strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>,
-        pads = #kiln.exprs<["1", "1", "1", "1"]>, sizes = #kiln.exprs<["56", "56"]>}
+        pads = #kiln.exprs<"1", "1", "1", "1">, sizes = #kiln.exprs<"56", "56">}
         : (tensor<1x64x112x112xf32>) -> tensor<1x64x56x56xf32>
     ```
   }];
