@@ -23,6 +23,23 @@ Num MathTarget::horner(Num x, ArrayRef<double> coefficients) const {
   return sum;
 }
 
+Num MathTarget::pairwise(Num x, ArrayRef<double> coefficients) const {
+  SmallVector<Num> terms;
+  for (double coefficient : llvm::reverse(coefficients))
+    terms.push_back(x.constant(coefficient));
+  // Terms of the powers of `step`, until one is left.
+  for (Num step = x;; step = step * step) {
+    SmallVector<Num> next;
+    for (size_t i = 0; i + 1 < terms.size(); i += 2)
+      next.push_back(mulAdd(terms[i + 1], step, terms[i]));
+    if (terms.size() % 2)
+      next.push_back(terms.back());
+    terms = std::move(next);
+    if (terms.size() == 1)
+      return terms[0];
+  }
+}
+
 //===----------------------------------------------------------------------===//
 // Exponentials
 //===----------------------------------------------------------------------===//
@@ -99,7 +116,7 @@ static Num expM1OfNegative(const MathTarget &t, Num y) {
   Num n = shifted - rounder;
   // One part of log(2) will do: where n is large, the result is near -1.
   Num rest = t.mulAdd(n, -M_LN2, y);
-  Num p = t.mulAdd(rest * rest, t.horner(rest, expM1Tail), rest);
+  Num p = t.mulAdd(rest * rest, t.pairwise(rest, expM1Tail), rest);
   Num power = powerOfTwo(shifted.bits());
   return t.mulAdd(power, p, power - 1);
 }
@@ -128,10 +145,14 @@ Num kiln::formulaErf(const MathTarget &t, Num x) {
 /// Bits of 2/3: mantissas are taken from [2/3, 4/3).
 static constexpr int64_t twoThirds = 0x3f2aaaab;
 
-/// (log(1 + f) - f) / f^2 for |f| <= 1/3: 2^-29 of log(1 + f).
-static constexpr double log1pTail[] = {0x1.dfa8f4p-4, -0x1.034c7ap-3, 0x1.bb8628p-4, -0x1.f541dp-4,
-                                       0x1.24d474p-3, -0x1.55897p-3,  0x1.999876p-3, -0x1.ffff64p-3,
-                                       0x1.555556p-2, -0x1p-1};
+/// log(1 + f) - f for |f| <= 1/3: 2^-29 of log(1 + f).
+static Num log1pTail(const MathTarget &t, Num f) {
+  Num p = t.pairwise(f, {0x1.dfa8f4p-4, -0x1.034c7ap-3, 0x1.bb8628p-4, -0x1.f541dp-4, 0x1.24d474p-3,
+                         -0x1.55897p-3, 0x1.999876p-3, -0x1.ffff64p-3});
+  // The large terms last, for their roundings are what counts.
+  p = t.mulAdd(t.mulAdd(p, f, f.constant(0x1.555556p-2)), f, f.constant(-0.5));
+  return f * f * p;
+}
 
 /// The exponent of a normal float whose mantissa is in [2/3, 4/3).
 static Num exponentOf(Num x) { return (x.bits() - x.bits().integer(twoThirds)).sra(23); }
@@ -166,7 +187,7 @@ static Split splitForLog(Num x) {
 
 /// exponent * log(2) + log(1 + f)
 static Num naturalLog(const MathTarget &t, Num exponent, Num f) {
-  Num tail = f * f * t.horner(f, log1pTail);
+  Num tail = log1pTail(t, f);
   Num low = t.mulAdd(exponent, ln2Low, tail) + f;
   return t.mulAdd(exponent, ln2High, low);
 }
@@ -181,7 +202,7 @@ Num kiln::formulaLog(const MathTarget &t, Num x) {
 static Num logToBase(const MathTarget &t, Num x, double unitHigh, double unitLow, double factorHigh,
                      double factorLow) {
   Split s = splitForLog(x);
-  Num tail = s.f * s.f * t.horner(s.f, log1pTail);
+  Num tail = log1pTail(t, s.f);
   Num low = (tail + s.f) * factorLow;
   if (unitLow != 0)
     low = t.mulAdd(s.exponent, unitLow, low);

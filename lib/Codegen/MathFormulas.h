@@ -20,8 +20,11 @@ struct MathTarget {
     return fma ? a.make<mlir::math::FmaOp>(a.value, b.value, c.value) : a * b + c;
   }
   Num mulAdd(Num a, double b, Num c) const { return mulAdd(a, a.constant(b), c); }
-  /// A polynomial in x, coefficients of high powers first.
+  /// A polynomial in x, coefficients of high powers first: one after the other,
+  /// or (for long ones) in pairs. Pairs take a few more products, but a processor
+  /// waits for the end of a chain rather than for its multipliers.
   Num horner(Num x, llvm::ArrayRef<double> coefficients) const;
+  Num pairwise(Num x, llvm::ArrayRef<double> coefficients) const;
 };
 
 /// Of f32, scalar or vector. Zeros keep their sign where the function's does,

@@ -73,6 +73,22 @@ TEST_P(Quantization, Dequantize) {
 INSTANTIATE_TEST_SUITE_P(Kernels, Quantization, testing::ValuesIn(cases),
                          [](const auto &info) { return std::string(info.param.name); });
 
+/// The importer knows only at run time that the number of blocks fits.
+TEST(Quantize, BlocksOfAnotherSymbol) {
+  ParityOptions options;
+  options.symbolValues = {{"s0", {17, 18, 19, 20}}, {"s1", {5}}};
+  options.ranges = {{1, {0.5, 4}}};
+  expectParity(R"mlir(
+    func.func @f(%x: tensor<3x?xui8, #kiln.dims<"s0">>, %s: tensor<3x?xf32, #kiln.dims<"s1">>,
+                 %z: tensor<3x?xui8, #kiln.dims<"s1">>) -> tensor<3x?xf32, #kiln.dims<"s0">> {
+      %0 = kiln.dequantize %x, %s, %z {axis = 1 : i64, block_size = 4 : i64, to = f32}
+          : (tensor<3x?xui8, #kiln.dims<"s0">>, tensor<3x?xf32, #kiln.dims<"s1">>, tensor<3x?xui8, #kiln.dims<"s1">>)
+          -> tensor<3x?xf32, #kiln.dims<"s0">>
+      return %0 : tensor<3x?xf32, #kiln.dims<"s0">>
+    })mlir",
+               options);
+}
+
 /// NaN, infinities and what lies far out saturate.
 TEST(Quantize, Specials) {
   ParityOptions options;
