@@ -59,7 +59,9 @@ private:
       Value size = k.size(shapeOf(x)[axis]);
       Value next = arith::AddIOp::create(b, k.loc, offset, size);
       Value lower = arith::MaxSIOp::create(b, k.loc, from, offset);
-      Value upper = arith::MinSIOp::create(b, k.loc, to, next);
+      // Where the two do not meet the part is empty, not negative.
+      Value upper =
+          arith::MaxSIOp::create(b, k.loc, lower, arith::MinSIOp::create(b, k.loc, to, next));
       ElementBuilder e = k.elements();
       const Buffer *buffer = copiesOnly ? e.bufferOf(x) : nullptr;
       if (buffer)
