@@ -185,7 +185,10 @@ static FailureOr<SmallVector<Value>> importMaxUnpool(NodeImporter &n) {
   if (pads.size() != 2 * spatial)
     return n.invalid("pads has " + Twine(pads.size()) + " entries for " + Twine(spatial) +
                      " spatial axes");
-  Shape indexed(ArrayRef(shape).take_front(2));
+  Shape indexed(ArrayRef(shape).take_front(2)), indices = shapeOf(n.input(1));
+  for (auto [a, b] : llvm::zip(shape, indices))
+    if (a != b)
+      n.require(a, b, "X and I have one shape");
   for (size_t i = 0; i < spatial; ++i)
     indexed.push_back((shape[2 + i] - Expr(1)) * Expr((*strides)[i]) -
                       Expr(pads[i] + pads[spatial + i]) + Expr((*kernel)[i]));
