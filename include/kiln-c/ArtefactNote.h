@@ -23,9 +23,10 @@ typedef struct kiln_artefact_note {
   uint16_t minor;
   /* CRC-32C of the file's bytes [0, covered), with this field taken as zero. */
   uint32_t crc32c;
-  /* The file offset of the weights' segment, or the end of the last segment
-   * when there are none. The weights have checksums of their own, in the module
-   * table. In halves, for a descriptor is aligned to 4. */
+  /* End in the file of the last loaded segment before the weights' segment, or
+   * of the last segment when there are no weights in one of their own. They have
+   * checksums of their own, in the module table. In halves, for a descriptor is
+   * aligned to 4. */
   uint32_t covered_low;
   uint32_t covered_high;
 } kiln_artefact_note;

@@ -504,6 +504,29 @@ Value ElementBuilder::narrow(Value x, Type elementType) {
   return isa<FloatType>(type) && isa<FloatType>(elementType) ? convert(x, type, elementType) : x;
 }
 
+std::pair<Value, Value> ElementBuilder::compareTotally(Value x, Value y, Type elementType) {
+  Value pair[] = {widen(x), widen(y)};
+  unify(pair);
+  auto [a, c] = pair;
+  if (!isa<FloatType>(elementType)) {
+    auto less = isUnsigned(elementType) ? arith::CmpIPredicate::ult : arith::CmpIPredicate::slt;
+    return {arith::CmpIOp::create(b, loc, less, a, c),
+            arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, a, c)};
+  }
+  auto compareFloats = [&](arith::CmpFPredicate predicate, Value p, Value q) {
+    return arith::CmpFOp::create(b, loc, predicate, p, q);
+  };
+  Value xIsNaN = compareFloats(arith::CmpFPredicate::UNO, a, a),
+        yIsNaN = compareFloats(arith::CmpFPredicate::UNO, c, c);
+  // "Less or unordered" is wrong only where a is the NaN.
+  Value zero = arith::ConstantOp::create(b, loc, b.getZeroAttr(xIsNaN.getType()));
+  Value less =
+      arith::SelectOp::create(b, loc, xIsNaN, zero, compareFloats(arith::CmpFPredicate::ULT, a, c));
+  Value equal = arith::OrIOp::create(b, loc, compareFloats(arith::CmpFPredicate::OEQ, a, c),
+                                     arith::AndIOp::create(b, loc, xIsNaN, yIsNaN));
+  return {less, equal};
+}
+
 Value ElementBuilder::select(Value condition, Value x, Value y) {
   Value all[] = {condition, x, y};
   unify(all);

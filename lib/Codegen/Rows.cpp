@@ -74,11 +74,11 @@ static Value splatTo(KernelBuilder &k, Value scalar, int64_t lanes) {
 // Rows
 //===----------------------------------------------------------------------===//
 
-Rows::Rows(KernelBuilder &k, Operation *anchor, ArrayRef<bool> alongAxes)
+Rows::Rows(KernelBuilder &k, Operation *anchor, ArrayRef<bool> alongAxes, Result result)
     : k(k), anchor(anchor), shape(shapeOf(anchor->getOperand(0))), along(alongAxes) {
   operandDirect = isa<BlockArgument>(anchor->getOperand(0));
   resultDirect = k.results().size() == 1 && k.results()[0] == anchor->getResult(0);
-  resultHasRows = shapeOf(anchor->getResult(0)) == shape;
+  resultHasRows = result == Result::Whole;
   nativeLanes = k.commonLanes();
   for (auto [dim, inRow] : llvm::zip(shape, along)) {
     if (inRow)

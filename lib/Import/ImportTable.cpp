@@ -158,10 +158,13 @@ Value NodeImporter::transpose(Value value, ArrayRef<int64_t> permutation) {
 LogicalResult kiln::placeOnAxes(NodeImporter &n, ArrayRef<Expr> axes, ArrayRef<AxisList> lists) {
   size_t rank = lists.front().all.size();
   SmallVector<bool> seen(rank, false);
-  for (const AxisList &list : lists)
+  SmallVector<Shape> before;
+  for (const AxisList &list : lists) {
+    before.push_back(list.all);
     if (list.given.size() != axes.size())
       return n.invalid(Twine(list.given.size()) + " numbers are given for " + Twine(axes.size()) +
                        " axes");
+  }
   for (auto [i, axis] : llvm::enumerate(axes)) {
     if (auto known = axis.constant()) {
       auto at = normalizeAxis(*known, static_cast<int64_t>(rank));
@@ -174,13 +177,14 @@ LogicalResult kiln::placeOnAxes(NodeImporter &n, ArrayRef<Expr> axes, ArrayRef<A
       continue;
     }
     // Every axis is asked whether it is the one: 1 - |axis - a| is 1 or less.
+    // An axis comes once, so that what is given may be added up.
     Expr isNegative = Expr::min(1, Expr::max(0, Expr(0) - axis));
     for (size_t a = 0; a < rank; ++a) {
       Expr distance =
           axis + Expr(static_cast<int64_t>(rank)) * isNegative - Expr(static_cast<int64_t>(a));
       Expr isHere = Expr::max(0, Expr(1) - Expr::max(distance, Expr(0) - distance));
-      for (const AxisList &list : lists)
-        list.all[a] = list.all[a] + (list.given[i] - list.all[a]) * isHere;
+      for (auto [list, initial] : llvm::zip_equal(lists, before))
+        list.all[a] = list.all[a] + (list.given[i] - initial[a]) * isHere;
     }
   }
   return success();

@@ -250,9 +250,8 @@ kiln_status_t readLayout(const uint8_t *head, uint64_t headSize, uint64_t fileSi
                    last->p_vaddr % kWeightsAlignment == 0 && last->p_filesz == last->p_memsz &&
                    last->p_offset >= layout.codeEnd;
   if (isWeights) {
+    // What lies between code and weights only aligns them.
     layout.weights = last;
-    // Up to the segment itself: what pads the code is covered by its checksum.
-    layout.codeEnd = last->p_offset;
   } else {
     layout.codeEnd = loadEnd;
   }

@@ -20,7 +20,8 @@ struct ElfLayout {
   uint64_t fileSize = 0;
   uint32_t numSegments = 0;
   Elf64_Phdr segments[kMaxSegments];
-  /// All that is loaded but the weights lies before this offset.
+  /// All that is loaded but the weights lies before this offset: the end of the
+  /// last segment before them, or of the last segment at all.
   uint64_t codeEnd = 0;
   /// The last segment, read-only and aligned to 2 MiB; null when the weights,
   /// if any, lie among the rest.

@@ -8,6 +8,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 
 namespace kiln::run {
@@ -19,6 +20,12 @@ Failure HostTensor::allocate() {
     if (dim < 0 || __builtin_mul_overflow(size, uint64_t(dim), &size) || size > limit)
       return {ExitSystem,
               "a tensor of shape " + shapeText(shape) + " is larger than memory can be"};
+  // Without exceptions a vector that gets no memory ends the program: ask first.
+  void *volatile probe = std::malloc(size ? size : 1); // volatile: the pair would be elided
+  if (!probe)
+    return {ExitSystem, "no memory for a tensor of shape " + shapeText(shape) + " (" +
+                            std::to_string(size) + " bytes)"};
+  std::free(probe);
   bytes.resize(size);
   return {};
 }

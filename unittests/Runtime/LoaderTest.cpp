@@ -8,12 +8,14 @@
 #include "TestSupport.h"
 #include "kiln-c/ArtefactNote.h"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
+#include <elf.h>
 #include <fcntl.h>
 #include <fstream>
 #include <gtest/gtest.h>
-#include <iterator>
+#include <sstream>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
@@ -27,8 +29,23 @@ std::string artefactPath(const std::string &name) {
 }
 
 std::string readBytes(const std::string &path) {
-  std::ifstream file(path, std::ios::binary);
-  return std::string(std::istreambuf_iterator<char>(file), {});
+  std::ostringstream bytes;
+  bytes << std::ifstream(path, std::ios::binary).rdbuf();
+  return bytes.str();
+}
+
+/// End of the last segment before the weights.
+uint64_t endOfCode(const std::string &bytes) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  uint64_t end = 0;
+  for (unsigned i = 0; i != header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, bytes.data() + header.e_phoff + i * sizeof segment, sizeof segment);
+    if (segment.p_type == PT_LOAD && segment.p_align != uint64_t(2) << 20)
+      end = std::max<uint64_t>(end, segment.p_offset + segment.p_filesz);
+  }
+  return end;
 }
 
 /// A file that is gone at the end of the test.
@@ -253,7 +270,7 @@ TEST(Loader, FindsDamagedWeights) {
 
 TEST(Loader, FindsDamagedCode) {
   std::string bytes = readBytes(artefactPath("noted"));
-  constexpr uint64_t covered = uint64_t(2) << 20;
+  uint64_t covered = endOfCode(bytes);
   const char owner[] = "Kiln\0\0\0\0\1";
   size_t at = bytes.find(std::string(owner, sizeof owner - 1));
   ASSERT_NE(at, std::string::npos);
@@ -268,7 +285,7 @@ TEST(Loader, FindsDamagedCode) {
   ASSERT_EQ(openPath(file.path, artefact, reason), KILN_OK) << reason;
   expectRuns(kiln_artefact_api(artefact));
   EXPECT_EQ(kiln_close(artefact), KILN_OK);
-  for (size_t byte : {size_t(17000), place + 4, size_t(30000), size_t(1) << 20}) {
+  for (size_t byte : {size_t(17000), place + 4, size_t(30000), size_t(covered) - 1}) {
     std::string damaged = bytes;
     damaged[byte] ^= 4;
     file.write(damaged);

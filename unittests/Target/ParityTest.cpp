@@ -110,6 +110,25 @@ TEST(Parity, BroadcastOverChannels) {
     })mlir");
 }
 
+// With every reduced axis of size 1 the shapes before and after are equal.
+TEST(Parity, ReductionOverAxisOfSizeOne) {
+  expectParity(R"mlir(
+    func.func @f(%x: tensor<8x1x1x7xf32>) -> tensor<8x1x1x7xf32> {
+      %0 = kiln.abs %x : (tensor<8x1x1x7xf32>) -> tensor<8x1x1x7xf32>
+      %1 = kiln.reduce_max %0 {axes = array<i64: 2>, keepdims = true} : (tensor<8x1x1x7xf32>) -> tensor<8x1x1x7xf32>
+      return %1 : tensor<8x1x1x7xf32>
+    })mlir");
+}
+
+// Chunks that lie outside of an operand copy nothing of it.
+TEST(Parity, ConcatOfUnevenParts) {
+  expectParity(R"mlir(
+    func.func @f(%x: tensor<1x19x7x7xf32>, %y: tensor<1x6x7x7xf32>) -> tensor<1x25x7x7xf32> {
+      %0 = kiln.concat %x, %y {axis = 1 : i64} : (tensor<1x19x7x7xf32>, tensor<1x6x7x7xf32>) -> tensor<1x25x7x7xf32>
+      return %0 : tensor<1x25x7x7xf32>
+    })mlir");
+}
+
 class Types : public testing::TestWithParam<const char *> {};
 
 TEST_P(Types, Arithmetic) {

@@ -141,6 +141,10 @@ public:
   /// Widens f16 and bf16 to f32 for computing; other types as they are.
   mlir::Value widen(mlir::Value element);
   mlir::Value narrow(mlir::Value element, mlir::Type elementType);
+  /// Whether a < b and whether a == b, in an order that has a place for every
+  /// element: NaN is larger than any number and equal to itself.
+  std::pair<mlir::Value, mlir::Value> compareTotally(mlir::Value a, mlir::Value b,
+                                                     mlir::Type elementType);
   /// condition ? a : b, with lanes unified.
   mlir::Value select(mlir::Value condition, mlir::Value a, mlir::Value b);
   /// Compares indices; on lanes gives a vector of i1 when one is consecutive.

@@ -28,10 +28,12 @@ class Row;
 
 class Rows {
 public:
-  /// Rows of operand 0 of `anchor` along the axes that `along` marks. Result 0
-  /// either has the operand's shape or lacks the row's axes (or has size 1
-  /// there).
-  Rows(KernelBuilder &k, mlir::Operation *anchor, llvm::ArrayRef<bool> along);
+  /// What result 0 is: of the operand's shape, or without the row's axes (which
+  /// may stay with size 1). Shapes do not tell: a row may have size 1 itself.
+  enum class Result { Whole, Reduced };
+
+  /// Rows of operand 0 of `anchor` along the axes that `along` marks.
+  Rows(KernelBuilder &k, mlir::Operation *anchor, llvm::ArrayRef<bool> along, Result result);
 
   /// Elements of one row.
   const Expr &length() const { return rowLength; }

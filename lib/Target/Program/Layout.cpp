@@ -87,7 +87,7 @@ ProgramLayout kiln::layoutProgram(plan::ProgramOp program) {
           if (layout.isLate(alloc.getType()))
             return;
           layout.arenaOf[alloc.getBuffer()] = static_cast<unsigned>(layout.arena.size());
-          layout.arena.push_back({bytesOf(alloc.getType()), next, next});
+          layout.arena.push_back({alloc.getType(), next, next});
         })
         .Case([&](plan::LaunchOp launch) {
           for (Value operand : launch->getOperands())

@@ -64,6 +64,23 @@ public:
     Value index = emitExpr(b, loc, expr, [&](StringRef name) { return symbol(name); });
     return arith::IndexCastOp::create(b, loc, b.getI64Type(), index);
   }
+  /// Bytes of a tensor, as i64. Sizes that the run reads from data may be
+  /// absurd: a product that would wrap becomes one that no allocator grants.
+  Value bytes(Type tensor) {
+    constexpr double most = 0x1p46;
+    auto number = [&](double value) -> Value {
+      return arith::ConstantOp::create(b, loc, b.getF64FloatAttr(value));
+    };
+    Value exact = size(bytesOf(tensor)), estimate = number(8);
+    Shape shape = shapeOf(tensor);
+    if (llvm::all_of(shape, [](const Expr &dim) { return dim.constant().has_value(); }))
+      return exact;
+    for (const Expr &dim : shape)
+      estimate = arith::MulFOp::create(b, loc, estimate,
+                                       arith::SIToFPOp::create(b, loc, b.getF64Type(), size(dim)));
+    Value sane = arith::CmpFOp::create(b, loc, arith::CmpFPredicate::OLE, estimate, number(most));
+    return arith::SelectOp::create(b, loc, sane, exact, constant(INT64_MAX / 2));
+  }
   Value symbol(StringRef name) {
     Value address = at(symbols, 8 * static_cast<int64_t>(layout.symbolIndex(name)));
     return arith::IndexCastOp::create(b, loc, b.getIndexType(), load(b.getI64Type(), address));
@@ -198,7 +215,7 @@ private:
     FunctionBuilder f(into, layout, "kiln_generated_sizes", 2, false);
     f.symbols = f.argument(0);
     for (auto [i, buffer] : llvm::enumerate(layout.arena))
-      f.store(f.size(buffer.bytes), f.argument(1), 8 * static_cast<int64_t>(i));
+      f.store(f.bytes(buffer.type), f.argument(1), 8 * static_cast<int64_t>(i));
     std::vector<Expr> needs;
     for (auto launch : body.getOps<plan::LaunchOp>())
       if (Expr need = scratchOf(launch); !layout.isLate(need) && !llvm::is_contained(needs, need))
@@ -356,7 +373,7 @@ private:
               return;
             }
             Value memory = callService(f, offsetof(kiln_module_services, allocate),
-                                       {f.argument(0), f.size(bytesOf(alloc.getType()))}, true);
+                                       {f.argument(0), f.bytes(alloc.getType())}, true);
             failIfNull(f, memory);
             buffers[alloc.getBuffer()] = memory;
           })

@@ -28,7 +28,8 @@ paths = [folder / path for path in files if path.endswith((".h", ".cpp"))]
 subprocess.run([rules.clang_format.TOOL, "--dry-run", "-Werror", style, *paths], check=True)
 
 for kind, suffix in (("-gen-op-decls", "h.inc"), ("-gen-op-defs", "cpp.inc")):
-    out = folder / f"{family}.{suffix}"
+    out = folder / "generated" / f"{family}.{suffix}"
+    out.parent.mkdir(parents=True, exist_ok=True)
     subprocess.run(
         ["mlir-tblgen", kind, folder / f"{family}.td", *includes, f"-I{prefix}", "-o", out], check=True
     )
@@ -36,7 +37,8 @@ for kind, suffix in (("-gen-op-decls", "h.inc"), ("-gen-op-defs", "cpp.inc")):
 
 def compile_facet(facet):
     flags = ["-std=c++17", "-fno-exceptions", "-Wall", "-Wextra", "-Werror", "-fsyntax-only"]
-    system = ["-isystem", prefix, "-isystem", build / "generated"]
+    # As in the build, generated code may not warn.
+    system = ["-isystem", prefix, "-isystem", folder / "generated", "-isystem", build / "generated"]
     path = folder / f"{family}{facet}.cpp"
     return subprocess.run(["clang++-22", *flags, *includes, *system, path]).returncode
 

@@ -49,3 +49,13 @@ func.func @concat_of_constants() -> tensor<2x4xi64> {
   %r = kiln.concat %x, %y {axis = 1 : i64} : (tensor<2x3xi64>, tensor<2x1xi64>) -> tensor<2x4xi64>
   return %r : tensor<2x4xi64>
 }
+
+// -----
+
+// The empty operand alone knows that dim 0 is 5.
+// CHECK-LABEL: @concat_keeps_what_knows_a_dim
+func.func @concat_keeps_what_knows_a_dim(%x: tensor<?x1xf32, #kiln.dims<"n">>, %c: tensor<5x0xf32>) -> tensor<5x2xf32> {
+  // CHECK: kiln.concat %{{.*}}, %{{.*}}, %{{.*}} {axis = 1 : i64}
+  %0 = kiln.concat %x, %c, %x {axis = 1 : i64} : (tensor<?x1xf32, #kiln.dims<"n">>, tensor<5x0xf32>, tensor<?x1xf32, #kiln.dims<"n">>) -> tensor<5x2xf32>
+  return %0 : tensor<5x2xf32>
+}

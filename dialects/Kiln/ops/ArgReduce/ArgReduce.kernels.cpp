@@ -83,7 +83,7 @@ template <typename OpTy, bool largest>
 static LogicalResult arg(KernelBuilder &k, Operation *anchor) {
   auto op = cast<OpTy>(anchor);
   Best best(k, elementTypeOf(op.getX()), largest, op.getSelectLast());
-  Rows rows(k, anchor, alongAxis(op.getX(), op.getAxis()));
+  Rows rows(k, anchor, alongAxis(op.getX(), op.getAxis()), Rows::Result::Reduced);
   rows.forEach(picosecondsPerElement, /*unroll=*/4,
                [&](Row &row) { row.storeReduced(findBest(row, best)[1]); });
   return success();
@@ -93,7 +93,7 @@ static LogicalResult hardmax(KernelBuilder &k, Operation *anchor) {
   auto op = cast<HardmaxOp>(anchor);
   Type type = elementTypeOf(op.getX());
   Best best(k, type, /*largest=*/true, /*last=*/false);
-  Rows rows(k, anchor, alongAxis(op.getX(), op.getAxis()));
+  Rows rows(k, anchor, alongAxis(op.getX(), op.getAxis()), Rows::Result::Whole);
   rows.forEach(picosecondsPerElement, /*unroll=*/4, [&](Row &row) {
     Value where = findBest(row, best)[1];
     row.each([&](ElementBuilder &e, const Row::At &at) {

@@ -53,8 +53,17 @@ OpFoldResult ConcatOp::fold(FoldAdaptor) {
     return kept[0];
   if (kept.size() == getXs().size() || kept.size() == 1)
     return {};
+  // An empty operand may be the only one that knows the other dims.
+  SmallVector<Value> all(getXs());
   getXsMutable().assign(kept);
-  return getResult();
+  SmallVector<Type> types;
+  if (succeeded(inferReturnTypes(getContext(), std::nullopt, getOperands(),
+                                 getOperation()->getAttrDictionary(),
+                                 getOperation()->getPropertiesStorage(), {}, types)) &&
+      types.front() == getType())
+    return getResult();
+  getXsMutable().assign(all);
+  return {};
 }
 
 SymbolicElements ConcatOp::symbolicValue(function_ref<SymbolicElements(Value)> elements) {

@@ -20,7 +20,7 @@ static LogicalResult cumulate(KernelBuilder &k, Operation *anchor) {
   Type type = elementTypeOf(op.getX()), wide = isa<FloatType>(type) ? k.b.getF64Type() : type;
   SmallVector<bool> along(rankOf(op.getX()), false);
   along[op.getAxis()] = true;
-  Rows rows(k, anchor, along);
+  Rows rows(k, anchor, along, Rows::Result::Whole);
   Fold fold(k, kind, wide);
   rows.forEach(/*picosecondsPerElement=*/1200, /*unroll=*/4, [&](Row &row) {
     row.scan(op.getReverse(), fold.identity(),

@@ -23,7 +23,7 @@ template <typename OpTy> static LogicalResult rowNorm(KernelBuilder &k, Operatio
   Type wide = type.getIntOrFloatBitWidth() < 32 ? k.b.getF32Type() : type;
   SmallVector<bool> along(rankOf(op.getX()), false);
   std::fill(along.begin() + static_cast<int64_t>(op.getAxis()), along.end(), true);
-  Rows rows(k, anchor, along);
+  Rows rows(k, anchor, along, Rows::Result::Whole);
   bool inMemory = rows.operandInMemory();
   if (!inMemory)
     rows.addStage(wide);

@@ -39,8 +39,14 @@ static FailureOr<SmallVector<Value>> importOneHot(NodeImporter &n) {
   Value indices = n.input(0);
   if (!elementTypeOf(indices).isSignlessInteger(32))
     indices = n.cast(indices, n.b.getI64Type());
+  // A length that only the run knows is checked there.
+  Value values = n.input(2);
+  if (Shape length = shapeOf(values); length.size() == 1 && !length[0].constant()) {
+    n.require(length[0], 2, "OneHot's values are [off, on]");
+    values = n.reshape(values, {Expr(2)});
+  }
   return SmallVector<Value>{n.create<OneHotOp>(
-      {indices, n.input(2)}, {n.exprsNamed("depth", {*depth}), n.attr("axis", *axis)})};
+      {indices, values}, {n.exprsNamed("depth", {*depth}), n.attr("axis", *axis)})};
 }
 
 namespace kiln {

@@ -54,11 +54,7 @@ LogicalResult MaxUnpoolOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
   Shape shape = exprsOf(adaptor.getShape());
   size_t rank = shapeOf(adaptor.getX()).size();
-  Shape indices = shapeOf(adaptor.getIndices());
-  bool clash = indices.size() != rank;
-  for (auto [a, b] : llvm::zip(shapeOf(adaptor.getX()), indices))
-    clash |= a.constant() && b.constant() && a != b;
-  if (clash)
+  if (shapeOf(adaptor.getX()) != shapeOf(adaptor.getIndices()))
     return emitOptionalError(loc, "(C1) shapes of ", adaptor.getX().getType(), " and ",
                              adaptor.getIndices().getType(), " differ");
   if (shape.size() != rank || adaptor.getIndexed().getExprs().size() != rank)

@@ -185,10 +185,7 @@ static FailureOr<SmallVector<Value>> importMaxUnpool(NodeImporter &n) {
   if (pads.size() != 2 * spatial)
     return n.invalid("pads has " + Twine(pads.size()) + " entries for " + Twine(spatial) +
                      " spatial axes");
-  Shape indexed(ArrayRef(shape).take_front(2)), indices = shapeOf(n.input(1));
-  for (auto [a, b] : llvm::zip(shape, indices))
-    if (a != b)
-      n.require(a, b, "X and I have one shape");
+  Shape indexed(ArrayRef(shape).take_front(2));
   for (size_t i = 0; i < spatial; ++i)
     indexed.push_back((shape[2 + i] - Expr(1)) * Expr((*strides)[i]) -
                       Expr(pads[i] + pads[spatial + i]) + Expr((*kernel)[i]));
@@ -203,8 +200,18 @@ static FailureOr<SmallVector<Value>> importMaxUnpool(NodeImporter &n) {
     for (const Expr &size : sizes)
       if (size.constant().value_or(0) < 0)
         return n.invalid("output has the negative size " + size.str());
+  // Dims that only the run knows are checked there.
+  Value indices = n.input(1);
+  Shape own = shapeOf(indices);
+  if (own.size() == shape.size()) {
+    for (auto [mine, wanted] : llvm::zip(own, shape))
+      if (!mine.constant() || !wanted.constant())
+        n.require(mine, wanted, "MaxUnpool's indices have the shape of its input");
+    if (!elementCount(own).constant() || !elementCount(shape).constant())
+      indices = n.reshape(indices, shape);
+  }
   return SmallVector<Value>{n.create<MaxUnpoolOp>(
-      {n.input(0), n.input(1)}, {n.exprsNamed("indexed", indexed), n.exprsNamed("shape", result)})};
+      {n.input(0), indices}, {n.exprsNamed("indexed", indexed), n.exprsNamed("shape", result)})};
 }
 
 namespace kiln {

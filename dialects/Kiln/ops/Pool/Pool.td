@@ -68,7 +68,7 @@ def Kiln_MaxUnpoolOp : Kiln_PureOp<"max_unpool"> {
     at the origin of the result of shape `shape`. Where positions meet, the last
     element counts; elements outside are dropped.
 
-    (C1) x and indices have one shape, as far as it is known. (C2) `indexed` and `shape` have the rank
+    (C1) x and indices have one shape. (C2) `indexed` and `shape` have the rank
     of x.
   }];
   let arguments = (ins Kiln_NumberTensor:$x, RankedTensorOf<[I64]>:$indices, Kiln_ExprsAttr:$indexed,

@@ -34,7 +34,7 @@ static LogicalResult reduce(KernelBuilder &k, Operation *anchor) {
   SmallVector<bool> along(rankOf(anchor->getOperand(0)), false);
   for (int64_t axis : cast<OpTy>(anchor).getAxes())
     along[axis] = true;
-  Rows rows(k, anchor, along);
+  Rows rows(k, anchor, along, Rows::Result::Reduced);
   Fold fold(k, kind, type);
   Value count = k.size(rows.length());
   rows.forEach(/*picosecondsPerElement=*/60, /*unroll=*/4, [&](Row &row) {

@@ -58,6 +58,16 @@ OpFoldResult SliceOp::fold(FoldAdaptor) {
   return getResult();
 }
 
+LogicalResult SliceBoundsOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                                              Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  for (Value operand : adaptor.getOperands())
+    if (operand.getType() != adaptor.getStarts().getType() || !shapeOf(operand)[0].constant())
+      return emitOptionalError(loc, "(C1) needs operands of one static length");
+  auto rank = static_cast<int64_t>(adaptor.getDims().getExprs().size());
+  types.push_back(RankedTensorType::get({3, rank}, IntegerType::get(context, 64)));
+  return success();
+}
+
 SymbolicElements SliceOp::symbolicValue(function_ref<SymbolicElements(Value)> elements) {
   auto starts = constantsOf(getStarts()), steps = constantsOf(getSteps());
   if (!starts || !steps)

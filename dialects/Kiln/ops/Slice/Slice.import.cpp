@@ -37,13 +37,21 @@ static Expr fromEnd(const Expr &at, const Expr &dim) {
   return at + dim * isNegative(at);
 }
 
+/// Sizes are far from overflow; numbers that a run reads need not be.
+static bool isOfRun(const Expr &expr) {
+  bool found = false;
+  expr.forEachSymbol([&](StringRef name) { found |= name.starts_with("%"); });
+  return found;
+}
+
 /// The specification clamps start into [0, dim] and end likewise; upper bounds
 /// of the start and lower ones of the end change nothing but an empty slice.
 static Part forward(const Expr &dim, const Expr &from, const Expr &to, const Expr &step) {
   Expr start = fromEnd(from, dim), end = Expr::min(fromEnd(to, dim), dim);
-  // What only the run knows may be so low that a difference overflows.
-  if (!from.constant() && !from.isNonNegative())
+  if (isOfRun(from) || isOfRun(to)) {
     start = Expr::max(0, start);
+    end = Expr::max(0, end);
+  }
   // end - max(0, start), in a form that folds.
   Expr length = Expr::min(end, end - start);
   return {Expr::max(0, start), Expr::max(0, Expr::ceilDiv(length, step))};
@@ -64,16 +72,6 @@ static Part backward(const Expr &dim, const Expr &from, const Expr &to, const Ex
   return {start, clamped ? Expr::min(size, dim) : size};
 }
 
-static Part partOf(const Expr &dim, const Expr &from, const Expr &to, const Expr &step) {
-  if (auto known = step.constant())
-    return *known > 0 ? forward(dim, from, to, step) : backward(dim, from, to, Expr(0) - step);
-  Part ahead = forward(dim, from, to, Expr::max(1, step)),
-       back = backward(dim, from, to, Expr::max(1, Expr(0) - step));
-  Expr isBack = isNegative(step);
-  auto choose = [&](const Expr &a, const Expr &b) { return a + (b - a) * isBack; };
-  return {choose(ahead.start, back.start), choose(ahead.size, back.size)};
-}
-
 static Shape toExprs(ArrayRef<int64_t> values) { return Shape(values.begin(), values.end()); }
 
 /// Operands of opset 10, attributes before.
@@ -86,8 +84,44 @@ static FailureOr<Shape> listOf(NodeImporter &n, unsigned input, StringRef attrib
   return n.exprs(input);
 }
 
+static Value makeSlice(NodeImporter &n, ArrayRef<Expr> starts, ArrayRef<Expr> sizes,
+                       ArrayRef<Expr> steps) {
+  return n.create<SliceOp>(
+      {n.input(0)},
+      {n.exprsNamed("starts", starts), n.exprsNamed("sizes", sizes), n.exprsNamed("steps", steps)});
+}
+
+/// Axes or steps that only the run knows: all bounds are computed there.
+static FailureOr<SmallVector<Value>> sliceOfRun(NodeImporter &n) {
+  Shape dims = shapeOf(n.input(0)), length = shapeOf(n.input(1));
+  Type i64 = n.b.getI64Type();
+  auto count = length[0].constant().value_or(0);
+  SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, count));
+  Value axes = n.hasInput(3) ? n.cast(n.input(3), i64) : n.int64s(all);
+  Value steps =
+      n.hasInput(4) ? n.cast(n.input(4), i64) : n.int64s(SmallVector<int64_t>(all.size(), 1));
+  Value bounds =
+      n.create<SliceBoundsOp>({n.cast(n.input(1), i64), n.cast(n.input(2), i64), axes, steps},
+                              {n.exprsNamed("dims", dims)});
+  if (!bounds)
+    return failure();
+  // Sizes become symbols that are never negative.
+  auto rank = static_cast<int64_t>(dims.size());
+  auto row = [&](int64_t i) { return n.reshape(n.slice(bounds, {i, 0}, {1, rank}), {rank}); };
+  Value starts = row(0), sizes = row(1), strides = row(2);
+  if (!starts || !sizes || !strides)
+    return failure();
+  return SmallVector<Value>{makeSlice(n, n.bind(starts, "start", /*isSize=*/false),
+                                      n.bind(sizes, "slice", /*isSize=*/true),
+                                      n.bind(strides, "step", /*isSize=*/false))};
+}
+
 static FailureOr<SmallVector<Value>> importSlice(NodeImporter &n) {
   Shape dims = shapeOf(n.input(0));
+  if (n.sinceVersion() >= 10)
+    for (unsigned i : {3u, 4u})
+      if (n.hasInput(i) && !n.constantInts(n.input(i)))
+        return sliceOfRun(n);
   auto starts = listOf(n, 1, "starts", {}), ends = listOf(n, 2, "ends", {});
   if (failed(starts) || failed(ends))
     return failure();
@@ -99,20 +133,18 @@ static FailureOr<SmallVector<Value>> importSlice(NodeImporter &n) {
   Shape from(dims.size(), 0), to = dims, by(dims.size(), 1);
   if (failed(placeOnAxes(n, *axes, {{from, *starts}, {to, *ends}, {by, *steps}})))
     return failure();
-  Shape begins, sizes, strides;
+  Shape begins, sizes;
   for (auto [dim, start, end, step] : llvm::zip_equal(dims, from, to, by)) {
     if (step.isConstant(0))
       return n.invalid("a step is 0");
     // A step beyond any size takes the first element only, as this one does.
-    strides.push_back(step.constant() ? std::clamp(*step.constant(), -beyondAnySize, beyondAnySize)
-                                      : step);
-    Part part = partOf(dim, start, end, strides.back());
+    step = std::clamp(*step.constant(), -beyondAnySize, beyondAnySize);
+    Part part = *step.constant() > 0 ? forward(dim, start, end, step)
+                                     : backward(dim, start, end, Expr(0) - step);
     begins.push_back(part.start);
     sizes.push_back(part.size);
   }
-  return SmallVector<Value>{
-      n.create<SliceOp>({n.input(0)}, {n.exprsNamed("starts", begins), n.exprsNamed("sizes", sizes),
-                                       n.exprsNamed("steps", strides)})};
+  return SmallVector<Value>{makeSlice(n, begins, sizes, by)};
 }
 
 /// Sizes of a Split's outputs: given, or as equal as can be.

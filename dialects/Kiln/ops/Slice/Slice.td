@@ -27,3 +27,22 @@ def Kiln_SliceOp : Kiln_PureOp<"slice", [DeclareOpInterfaceMethods<SymbolicValue
   let results = (outs Kiln_Tensor:$y);
   let hasFolder = 1;
 }
+
+def Kiln_SliceBoundsOp : Kiln_PureOp<"slice_bounds"> {
+  let summary = "Start, size and step of each axis for a Slice that the run decides.";
+  let description = [{
+    Rows 0 to 2 of the result are kiln.slice's starts, sizes and steps for axes
+    of size `dims`; ONNX's rules are applied to starts, ends and steps of the
+    axes that are named.
+
+    (C1) All operands have one static length.
+
+    ```mlir
+    %4 = kiln.slice_bounds %0, %1, %2, %3 {dims = #kiln.exprs<"n", "8">}
+        : (tensor<1xi64>, tensor<1xi64>, tensor<1xi64>, tensor<1xi64>) -> tensor<3x2xi64>
+    ```
+  }];
+  let arguments = (ins 1DTensorOf<[I64]>:$starts, 1DTensorOf<[I64]>:$ends,
+                       1DTensorOf<[I64]>:$axes, 1DTensorOf<[I64]>:$steps, Kiln_ExprsAttr:$dims);
+  let results = (outs 2DTensorOf<[I64]>:$bounds);
+}

@@ -23,7 +23,7 @@ template <typename OpTy> static LogicalResult softmax(KernelBuilder &k, Operatio
   Type wide = type.getIntOrFloatBitWidth() < 32 ? k.b.getF32Type() : type;
   SmallVector<bool> along(rankOf(op.getX()), false);
   along[op.getAxis()] = true;
-  Rows rows(k, anchor, along);
+  Rows rows(k, anchor, along, Rows::Result::Whole);
   Fold most(k, FoldKind::Max, type), sum(k, FoldKind::Sum, type);
   bool inMemory = rows.operandInMemory();
   if (!isLog || !inMemory)

@@ -36,7 +36,7 @@ struct ProgramLayout {
     uint32_t crc32c = 0;
   };
   struct ArenaBuffer {
-    Expr bytes;
+    mlir::Type type;
     uint32_t first = 0, last = 0;
   };
   struct Launch {
