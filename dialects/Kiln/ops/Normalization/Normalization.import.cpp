@@ -125,13 +125,12 @@ static FailureOr<SmallVector<Value>> importGroupNorm(NodeImporter &n) {
   auto groups = n.intAttr("num_groups");
   if (shape.size() < 2 || !groups || *groups < 1)
     return n.invalid("expected num_groups of at least 1 and an input of at least rank 2");
-  auto channels = shape[1].constant();
-  if (!channels)
-    return n.refuse("the number of channels is not known", "a static number of channels");
-  if (*channels % *groups)
-    return n.invalid("num_groups " + Twine(*groups) + " does not divide " + Twine(*channels) +
+  Expr channels = shape[1], rest = Expr::mod(channels, *groups);
+  if (rest.constant().value_or(0) != 0)
+    return n.invalid("num_groups " + Twine(*groups) + " does not divide " + channels.str() +
                      " channels");
-  Shape split{shape[0], *groups, *channels / *groups};
+  n.require(rest, 0, "num_groups divides the number of channels");
+  Shape split{shape[0], *groups, Expr::floorDiv(channels, *groups)};
   split.append(shape.begin() + 2, shape.end());
   bool perGroup = n.sinceVersion() < 21;
   Shape vector(split.size() - 1, 1);
