@@ -137,8 +137,8 @@ typedef struct kiln_module_services {
    * balanced pieces: piece c is [extent*c/chunks, extent*(c+1)/chunks).
    * Returns when all are done. `index` is the launch's row in
    * kiln_module::launches. extent may be 0 (nothing runs). */
-  void (*launch)(struct kiln_module_frame *frame, uint32_t index, kiln_module_kernel_fn fn, const void *args,
-                 int64_t extent, uint32_t chunks);
+  void (*launch)(struct kiln_module_frame *frame, uint32_t index, kiln_module_kernel_fn fn,
+                 const void *args, int64_t extent, uint32_t chunks);
   /* Memory whose size only the run knows; KILN_MODULE_ALIGNMENT aligned; NULL
    * when there is none. Whatever run() does not give back is freed after it. */
   void *(*allocate)(struct kiln_module_frame *frame, uint64_t bytes);
@@ -175,11 +175,11 @@ typedef struct kiln_module {
   uint32_t num_launches;
   uint32_t num_weights;
   uint32_t num_constraints;
-  const char *name;       /* of the model */
-  const char *producer;   /* "kiln 0.1.0" */
-  const char *target;     /* "cpu x86-64-v3" */
-  const char *features;   /* comma separated names of instruction sets that the
-                           * code uses, as /proc/cpuinfo spells them */
+  const char *name;         /* of the model */
+  const char *producer;     /* "kiln 0.1.0" */
+  const char *target;       /* "cpu x86-64-v3" */
+  const char *features;     /* comma separated names of instruction sets that the
+                             * code uses, as /proc/cpuinfo spells them */
   const char *batch_symbol; /* --batch-dim, or NULL */
   uint8_t digest[32];       /* of model, options and tool */
   const kiln_module_tensor *inputs;

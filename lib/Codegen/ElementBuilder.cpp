@@ -29,6 +29,9 @@ Value ElementBuilder::element(Value tensor, ArrayRef<Value> index) {
     memo[tensor].push_back({Index(index), value});
     return value;
   };
+  if (llvm::any_of(index, [](Value i) { return isa<VectorType>(i.getType()); }))
+    return remember(eachLane(
+        index, [&](ElementBuilder &e, ArrayRef<Value> at) { return e.element(tensor, at); }));
   if (auto source = sources.find(tensor); source != sources.end())
     return remember(source->second(*this, index));
   if (auto buffer = buffers.find(tensor); buffer != buffers.end())
@@ -44,6 +47,52 @@ Value ElementBuilder::element(Value tensor, ArrayRef<Value> index) {
                                                   : nullptr;
   assert(element && "the fuser puts only pullable ops in front");
   return remember(element(*this, op, cast<OpResult>(tensor).getResultNumber(), index));
+}
+
+Value ElementBuilder::eachLane(ArrayRef<Value> index,
+                               function_ref<Value(ElementBuilder &, ArrayRef<Value>)> scalar) {
+  ElementBuilder one = withLanes(1);
+  SmallVector<Value> parts;
+  for (int64_t lane = 0; lane < lanes; ++lane) {
+    Index at(index);
+    for (Value &i : at) {
+      if (isa<VectorType>(i.getType()))
+        i = vector::ExtractOp::create(b, loc, i, lane);
+      else if (isConsecutive(i))
+        i = arith::AddIOp::create(b, loc, i, this->index(lane));
+    }
+    parts.push_back(scalar(one, at));
+  }
+  failed |= one.failed;
+  return vector::FromElementsOp::create(b, loc, VectorType::get({lanes}, parts[0].getType()),
+                                        parts);
+}
+
+ElementBuilder ElementBuilder::withLanes(int64_t other) const {
+  ElementBuilder result(b, loc, table, other);
+  result.buffers = buffers;
+  result.symbols = symbols;
+  // Registers hold this builder's lanes, not the other's.
+  for (auto &[tensor, source] : sources)
+    result.sources[tensor] = [type = elementTypeOf(tensor)](ElementBuilder &e, ArrayRef<Value>) {
+      return e.giveUp(type);
+    };
+  return result;
+}
+
+SmallVector<Value> ElementBuilder::loop(Value lower, Value upper, ValueRange init,
+                                        function_ref<SmallVector<Value>(Value, ValueRange)> body) {
+  // What is computed inside does not dominate what comes after.
+  auto saved = memo;
+  auto op = scf::ForOp::create(b, loc, lower, upper, index(1), init,
+                               [&](OpBuilder &, Location, Value iv, ValueRange carried) {
+                                 OpBuilder::InsertionGuard guard(b);
+                                 b.setInsertionPointToEnd(iv.getParentBlock());
+                                 SmallVector<Value> next = body(iv, carried);
+                                 scf::YieldOp::create(b, loc, next);
+                               });
+  memo = saved;
+  return SmallVector<Value>(op.getResults());
 }
 
 Value ElementBuilder::splatConstant(ElementsAttr constant) {
@@ -185,11 +234,53 @@ Value ElementBuilder::size(const Expr &expr) {
 
 Value ElementBuilder::index(int64_t value) { return arith::ConstantIndexOp::create(b, loc, value); }
 
+Value ElementBuilder::scattered(Value x) {
+  if (lanes == 1 || isa<VectorType>(x.getType()))
+    return x;
+  Value all = splat(x);
+  if (!isConsecutive(x))
+    return all;
+  auto type = cast<VectorType>(all.getType());
+  SmallVector<APInt> steps;
+  for (int64_t lane = 0; lane < lanes; ++lane)
+    steps.emplace_back(IndexType::kInternalStorageBitWidth, static_cast<uint64_t>(lane));
+  return arith::AddIOp::create(
+      b, loc, all, arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, steps)));
+}
+
+std::pair<Value, Value> ElementBuilder::unifyIndices(Value x, Value y) {
+  if (isa<VectorType>(x.getType()) || isa<VectorType>(y.getType()))
+    return {scattered(x), scattered(y)};
+  return {x, y};
+}
+
+Value ElementBuilder::minIndex(Value x, Value y) {
+  if (isConsecutive(x) || isConsecutive(y))
+    x = scattered(x);
+  std::tie(x, y) = unifyIndices(x, y);
+  return arith::MinSIOp::create(b, loc, x, y);
+}
+
+Value ElementBuilder::maxIndex(Value x, Value y) {
+  if (isConsecutive(x) || isConsecutive(y))
+    x = scattered(x);
+  std::tie(x, y) = unifyIndices(x, y);
+  return arith::MaxSIOp::create(b, loc, x, y);
+}
+
+Value ElementBuilder::selectIndex(Value condition, Value x, Value y) {
+  if (isConsecutive(x) || isConsecutive(y) || isa<VectorType>(condition.getType()))
+    x = scattered(x);
+  std::tie(x, y) = unifyIndices(x, y);
+  return select(condition, x, y);
+}
+
 Value ElementBuilder::add(Value x, Value y) {
   if (matchPattern(x, m_Zero()))
     return y;
   if (matchPattern(y, m_Zero()))
     return x;
+  std::tie(x, y) = unifyIndices(x, y);
   bool cx = isConsecutive(x), cy = isConsecutive(y);
   Value sum = arith::AddIOp::create(b, loc, x, y);
   if (cx && cy)
@@ -202,6 +293,7 @@ Value ElementBuilder::add(Value x, Value y) {
 Value ElementBuilder::sub(Value x, Value y) {
   if (matchPattern(y, m_Zero()))
     return x;
+  std::tie(x, y) = unifyIndices(x, y);
   bool cx = isConsecutive(x), cy = isConsecutive(y);
   Value difference = arith::SubIOp::create(b, loc, x, y);
   if (cy && !cx)
@@ -216,6 +308,7 @@ Value ElementBuilder::mul(Value x, Value y) {
     return y;
   if (matchPattern(y, m_One()))
     return x;
+  std::tie(x, y) = unifyIndices(x, y);
   if (isConsecutive(x) || isConsecutive(y))
     giveUp(b.getIndexType());
   return arith::MulIOp::create(b, loc, x, y);
@@ -224,6 +317,7 @@ Value ElementBuilder::mul(Value x, Value y) {
 Value ElementBuilder::div(Value x, Value y) {
   if (matchPattern(y, m_One()))
     return x;
+  std::tie(x, y) = unifyIndices(x, y);
   if (isConsecutive(x) || isConsecutive(y))
     giveUp(b.getIndexType());
   return IndexMath(b, loc).div(x, y);
@@ -232,29 +326,35 @@ Value ElementBuilder::div(Value x, Value y) {
 Value ElementBuilder::rem(Value x, Value y) {
   if (matchPattern(y, m_One()))
     return index(0);
+  std::tie(x, y) = unifyIndices(x, y);
   if (isConsecutive(x) || isConsecutive(y))
     giveUp(b.getIndexType());
   return IndexMath(b, loc).rem(x, y);
 }
 
 Value ElementBuilder::toIndex(Value element, Type elementType) {
-  if (isa<VectorType>(element.getType()))
-    return giveUp(b.getIndexType());
+  Type type = b.getIndexType();
+  if (auto vector = dyn_cast<VectorType>(element.getType()))
+    type = VectorType::get(vector.getShape(), type);
   if (isUnsigned(elementType))
-    return arith::IndexCastUIOp::create(b, loc, b.getIndexType(), element);
-  return arith::IndexCastOp::create(b, loc, b.getIndexType(), element);
+    return arith::IndexCastUIOp::create(b, loc, type, element);
+  return arith::IndexCastOp::create(b, loc, type, element);
+}
+
+Value ElementBuilder::toPlace(Value element, Type elementType, const Expr &dim) {
+  Value at = toIndex(element, elementType), size = this->size(dim), zero = index(0);
+  if (!isUnsigned(elementType))
+    at = selectIndex(compare(arith::CmpIPredicate::slt, at, zero), add(at, size), at);
+  return maxIndex(minIndex(at, sub(size, index(1))), zero);
 }
 
 Value ElementBuilder::fromIndex(Value index, Type elementType) {
-  Value value = arith::IndexCastOp::create(b, loc, b.getI64Type(), index);
-  if (isConsecutive(index)) {
-    SmallVector<int64_t> iota = llvm::to_vector(llvm::seq<int64_t>(0, lanes));
-    auto type = VectorType::get({lanes}, b.getI64Type());
-    Value steps =
-        arith::ConstantOp::create(b, loc, DenseElementsAttr::get(type, ArrayRef<int64_t>(iota)));
-    value = arith::AddIOp::create(b, loc, vector::BroadcastOp::create(b, loc, type, value), steps);
-  }
-  return convert(value, b.getI64Type(), elementType);
+  if (isConsecutive(index))
+    index = scattered(index);
+  Type type = b.getI64Type();
+  if (auto vector = dyn_cast<VectorType>(index.getType()))
+    type = VectorType::get(vector.getShape(), type);
+  return convert(arith::IndexCastOp::create(b, loc, type, index), b.getI64Type(), elementType);
 }
 
 Value ElementBuilder::linearize(ArrayRef<Value> index, ArrayRef<Value> sizes) {
@@ -411,11 +511,10 @@ Value ElementBuilder::select(Value condition, Value x, Value y) {
 }
 
 Value ElementBuilder::compare(arith::CmpIPredicate predicate, Value x, Value y) {
-  if (!isConsecutive(x) && !isConsecutive(y))
-    return arith::CmpIOp::create(b, loc, predicate, x, y);
-  Value pair[] = {fromIndex(x, b.getI64Type()), fromIndex(y, b.getI64Type())};
-  unify(pair);
-  return arith::CmpIOp::create(b, loc, predicate, pair[0], pair[1]);
+  if (isConsecutive(x) || isConsecutive(y))
+    x = scattered(x);
+  std::tie(x, y) = unifyIndices(x, y);
+  return arith::CmpIOp::create(b, loc, predicate, x, y);
 }
 
 Value ElementBuilder::branch(Value condition, function_ref<Value()> then,

@@ -27,6 +27,27 @@ Value KernelBuilder::scratchBuffer(const Expr &byteOffset, const Expr &count, Ty
   return memref::ViewOp::create(b, loc, type, scratch, size(byteOffset), ValueRange{size(count)});
 }
 
+const Buffer *KernelBuilder::resultBufferOf(Value value) {
+  for (auto [i, result] : llvm::enumerate(results()))
+    if (result == value)
+      return &outputs[i];
+  return nullptr;
+}
+
+int64_t KernelBuilder::commonLanes() {
+  int64_t lanes = target.lanes(Float32Type::get(b.getContext()));
+  auto consider = [&](Value value) {
+    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
+      lanes = std::min(lanes, target.lanes(type.getElementType()));
+  };
+  for (Value argument : body->getArguments())
+    consider(argument);
+  for (Operation &op : *body)
+    for (Value result : op.getResults())
+      consider(result);
+  return lanes;
+}
+
 ElementBuilder KernelBuilder::elements(int64_t lanes) {
   ElementBuilder e(b, loc, table, lanes);
   for (auto &entry : symbols)
@@ -131,6 +152,30 @@ void KernelBuilder::vectorLoop(Value lower, Value upper, int64_t lanes,
       lower = end;
     }
   }
+}
+
+void KernelBuilder::nest(ArrayRef<Value> prefix, ArrayRef<Value> sizes, int64_t lanes,
+                         function_ref<void(ElementBuilder &, ArrayRef<Value>)> body) {
+  auto with = [&](Value i) {
+    Index index(prefix);
+    index.push_back(i);
+    return index;
+  };
+  if (sizes.empty()) {
+    ElementBuilder e = elements();
+    return body(e, prefix);
+  }
+  if (sizes.size() == 1)
+    return vectorLoop(index(0), sizes[0], lanes,
+                      [&](ElementBuilder &e, Value i) { body(e, with(i)); });
+  loop(index(0), sizes[0], 1, [&](Value i) { nest(with(i), sizes.drop_front(), lanes, body); });
+}
+
+SmallVector<Value> KernelBuilder::sizes(ArrayRef<Expr> shape) {
+  SmallVector<Value> values;
+  for (const Expr &dim : shape)
+    values.push_back(size(dim));
+  return values;
 }
 
 SmallVector<Value> KernelBuilder::vectorReduce(

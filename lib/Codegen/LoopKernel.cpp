@@ -13,21 +13,6 @@ using namespace kiln;
 /// Elements of a one-dimensional result that make a unit.
 static constexpr int64_t flatUnit = 1024;
 
-/// Lanes such that no value of the region needs more than one register.
-static int64_t commonLanes(KernelBuilder &k) {
-  int64_t lanes = k.target.lanes(Float32Type::get(k.b.getContext()));
-  auto consider = [&](Value value) {
-    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-      lanes = std::min(lanes, k.target.lanes(type.getElementType()));
-  };
-  for (Value argument : k.region().getArguments())
-    consider(argument);
-  for (Operation &op : k.region())
-    for (Value result : op.getResults())
-      consider(result);
-  return lanes;
-}
-
 /// A guess from the number of ops; only the number of chunks hangs on it.
 static Expr picosecondsPerElement(KernelBuilder &k) {
   return Expr(150 +
@@ -62,7 +47,7 @@ LogicalResult kiln::buildLoopKernel(KernelBuilder &k) {
   for (Value result : k.results())
     if (shapeOf(result) != shape)
       return failure();
-  int64_t lanes = commonLanes(k);
+  int64_t lanes = k.commonLanes();
   if (shape.empty()) {
     k.setUnits(1, picosecondsPerElement(k));
     k.loop(k.begin, k.end, 1, [&](Value) {

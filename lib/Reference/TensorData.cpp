@@ -8,6 +8,8 @@
 #include "kiln/Reference/TensorData.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/Operation.h"
+#include "llvm/Support/MathExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace kiln;
@@ -69,6 +71,28 @@ void TensorData::setFloat(int64_t i, double value) {
   bool inexact;
   rounded.convert(semanticsOf(type), llvm::APFloat::rmNearestTiesToEven, &inexact);
   store<uint16_t>(data, i, static_cast<uint16_t>(rounded.bitcastToAPInt().getZExtValue()));
+}
+
+static int64_t saturated(double value, Type to) {
+  if (std::isnan(value))
+    return 0;
+  unsigned bits = to.getIntOrFloatBitWidth();
+  bool isUnsigned = to.isUnsignedInteger();
+  double low = isUnsigned ? 0.0 : -std::ldexp(1.0, static_cast<int>(bits) - 1);
+  double limit = std::ldexp(1.0, static_cast<int>(isUnsigned ? bits : bits - 1));
+  value = std::trunc(value);
+  if (value < low)
+    return isUnsigned ? 0 : llvm::minIntN(bits);
+  if (value >= limit)
+    return isUnsigned ? static_cast<int64_t>(llvm::maxUIntN(bits)) : llvm::maxIntN(bits);
+  return isUnsigned ? static_cast<int64_t>(static_cast<uint64_t>(value))
+                    : static_cast<int64_t>(value);
+}
+
+void TensorData::setSaturated(int64_t i, double value) {
+  if (isa<FloatType>(elementType()) || elementType().isInteger(1))
+    return setFloat(i, value);
+  setInt(i, saturated(value, elementType()));
 }
 
 int64_t TensorData::getInt(int64_t i) const {

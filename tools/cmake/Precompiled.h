@@ -1,3 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The MLIR headers that most compiler files include: parsed once (KILN_PCH).
 #ifndef KILN_TOOLS_CMAKE_PRECOMPILED_H
 #define KILN_TOOLS_CMAKE_PRECOMPILED_H

@@ -7,6 +7,7 @@
 
 #include "dialects/Kiln/IR/KilnDialect.h"
 #include "dialects/Plan/IR/PlanDialect.h"
+#include "kiln/Transforms/Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
@@ -15,6 +16,12 @@ int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
   registry.insert<kiln::KilnDialect, kiln::plan::PlanDialect, mlir::func::FuncDialect>();
   mlir::registerTransformsPasses();
+  kiln::ReferenceTable references;
+  kiln::registerReferences(references);
+  kiln::KernelTable kernels;
+  kiln::registerKernels(kernels);
+  kiln::VectorTarget target;
+  kiln::registerTransformPasses(references, kernels, target);
   return mlir::asMainReturnCode(
       mlir::MlirOptMain(argc, argv, "Kiln's optimizer driver\n", registry));
 }

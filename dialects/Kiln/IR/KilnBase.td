@@ -25,6 +25,7 @@ def Kiln_Dialect : Dialect {
     result types. What was left out, and why: dialects/Kiln/README.md.
   }];
   let useDefaultAttributePrinterParser = 1;
+  let hasConstantMaterializer = 1;
   let extraClassDeclaration = [{
     /// Lets a family register its ops: the dialect never sees their classes,
     /// so touching one family recompiles that family alone.

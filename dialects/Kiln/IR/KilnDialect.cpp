@@ -30,6 +30,18 @@ void KilnDialect::initialize() {
   registerFamilyOps(*this);
 }
 
+Operation *KilnDialect::materializeConstant(OpBuilder &b, Attribute value, Type type,
+                                            Location loc) {
+  auto elements = dyn_cast<ElementsAttr>(value);
+  if (!elements || elements.getType() != type)
+    return nullptr;
+  // By name: the dialect does not see the classes of its families.
+  OperationState state(loc, "kiln.constant");
+  state.addAttribute("value", value);
+  state.addTypes(type);
+  return b.create(state);
+}
+
 static LogicalResult verifyExprs(function_ref<InFlightDiagnostic()> emitError,
                                  ArrayRef<StringAttr> exprs) {
   for (StringAttr text : exprs) {

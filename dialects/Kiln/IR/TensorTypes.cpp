@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Kiln/IR/TensorTypes.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -84,6 +85,18 @@ std::optional<int64_t> kiln::normalizeAxis(int64_t axis, int64_t rank) {
   return axis < 0 ? axis + rank : axis;
 }
 
+std::optional<double> kiln::splatOf(Value value) {
+  DenseElementsAttr constant;
+  if (!matchPattern(value, m_Constant(&constant)) || !constant.isSplat())
+    return std::nullopt;
+  Type type = constant.getElementType();
+  if (isa<FloatType>(type))
+    return constant.getSplatValue<APFloat>().convertToDouble();
+  APInt number = constant.getSplatValue<APInt>();
+  bool isSigned = !type.isUnsignedInteger() && !type.isInteger(1);
+  return number.roundToDouble(isSigned);
+}
+
 namespace {
 /// An op's properties before there is an op: inference reads them.
 class ScratchProperties {
@@ -110,10 +123,12 @@ private:
 FailureOr<Operation *> kiln::tryBuild(OpBuilder &b, Location loc, StringRef opName,
                                       ValueRange operands, ArrayRef<NamedAttribute> attributes) {
   OperationName name(opName, b.getContext());
+  if (!name.isRegistered())
+    return emitError(loc) << "no op is called " << opName;
   DictionaryAttr dictionary = b.getDictionaryAttr(attributes);
   ScratchProperties properties(name);
-  if (failed(name.setOpPropertiesFromAttribute(name, properties.get(), dictionary,
-                                               [&] { return emitError(loc); })))
+  if (properties.get() && failed(name.setOpPropertiesFromAttribute(
+                              name, properties.get(), dictionary, [&] { return emitError(loc); })))
     return failure();
   SmallVector<Type> types;
   if (failed(name.getInterface<InferTypeOpInterface>()->inferReturnTypes(

@@ -46,6 +46,10 @@ mlir::FailureOr<Shape> broadcastShapes(llvm::ArrayRef<Expr> a, llvm::ArrayRef<Ex
 /// Axis in [-rank, rank) made non-negative; nothing when it is out of range.
 std::optional<int64_t> normalizeAxis(int64_t axis, int64_t rank);
 
+/// The one number that all elements of a constant are (kiln.constant with a
+/// splat); exact for floats and for integers up to 2^53.
+std::optional<double> splatOf(mlir::Value value);
+
 /// Builds an op whose result types are inferred, and verifies it. On failure
 /// the reason has been reported at `loc` and nothing was inserted.
 mlir::FailureOr<mlir::Operation *> tryBuild(mlir::OpBuilder &b, mlir::Location loc,

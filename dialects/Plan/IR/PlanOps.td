@@ -29,9 +29,10 @@ def Plan_ProgramOp : Plan_Op<"program", [Symbol, IsolatedFromAbove, NoTerminator
   let summary = "The model: buffers and launches in order.";
   let description = [{
     Block arguments are the model's inputs. `input_names` and `output_names` are
-    ONNX's; `symbols` are the input symbols with their ranges.
+    ONNX's; a plan.output may be a view of the output whose type is listed; `symbols` are the input symbols with their ranges.
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$input_names, StrArrayAttr:$output_names,
+                       TypeArrayAttr:$output_types,
                        StrArrayAttr:$symbols, DenseI64ArrayAttr:$lower, DenseI64ArrayAttr:$upper);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
@@ -67,6 +68,9 @@ def Plan_OutputOp : Plan_Op<"output"> {
 
 def Plan_ConstantOp : Plan_Op<"constant"> {
   let summary = "Elements in the weights section, packed as `layout` says.";
+  let description = [{
+    `layout` is "" for row-major, else "<op>:<layout>": the op's kernels pack it.
+  }];
   let arguments = (ins ElementsAttr:$value, DefaultValuedStrAttr<StrAttr, "">:$layout);
   let results = (outs Kiln_Tensor:$buffer);
   let assemblyFormat = "$value attr-dict `:` type($buffer)";

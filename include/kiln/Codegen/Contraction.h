@@ -59,8 +59,7 @@ mlir::LogicalResult buildConvKernel(KernelBuilder &k, const ConvSpec &spec);
 std::string convLayout(const ConvSpec &spec, const VectorTarget &target);
 llvm::SmallVector<char, 0> packConv(llvm::StringRef layout, mlir::RankedTensorType type,
                                     const char *bytes);
-mlir::Value convElement(ElementBuilder &e, const ConvSpec &spec,
-                        llvm::ArrayRef<mlir::Value> index);
+mlir::Value convElement(ElementBuilder &e, const ConvSpec &spec, llvm::ArrayRef<mlir::Value> index);
 
 } // namespace kiln
 

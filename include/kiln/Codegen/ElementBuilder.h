@@ -10,7 +10,9 @@
 //
 // The builder works on `lanes` neighbouring elements at once when lanes > 1.
 // An index is an `index` value that holds lane 0's coordinate; it is *uniform*
-// (the same in all lanes) or *consecutive* (lane l has value + l). Elements
+// (the same in all lanes) or *consecutive* (lane l has value + l). Or it is a
+// vector of `index`, one coordinate a lane: *scattered*. `element` takes a
+// scattered index apart and pulls lane by lane, so ops never see one. Elements
 // are scalars when all indices are uniform and vectors otherwise; `splat`
 // makes the two meet. An op that cannot work on lanes calls `giveUp`, and the
 // kernel is built again with lanes == 1: correct code first, lanes where they
@@ -69,6 +71,20 @@ public:
   /// Forgets elements already computed: call when entering code that the old
   /// ones do not dominate.
   void forgetElements() { memo.clear(); }
+  /// The same buffers and symbols with another number of lanes, for an op that
+  /// takes lanes apart. Values that depend on `sources` are out of its reach.
+  ElementBuilder withLanes(int64_t other) const;
+  /// Calls `scalar` once a lane, with that lane's index and a builder of one
+  /// lane, and puts the elements together.
+  mlir::Value eachLane(
+      llvm::ArrayRef<mlir::Value> index,
+      llvm::function_ref<mlir::Value(ElementBuilder &e, llvm::ArrayRef<mlir::Value> at)> scalar);
+  /// A loop over [lower, upper) with carried elements (at least one); what
+  /// `body` returns must have the types of `init`.
+  llvm::SmallVector<mlir::Value>
+  loop(mlir::Value lower, mlir::Value upper, mlir::ValueRange init,
+       llvm::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value iv, mlir::ValueRange carried)>
+           body);
   /// Stores an element, or its lanes along a consecutive last index.
   void store(mlir::Value element, const Buffer &buffer, llvm::ArrayRef<mlir::Value> index);
   mlir::Value load(const Buffer &buffer, llvm::ArrayRef<mlir::Value> index);
@@ -83,14 +99,26 @@ public:
   mlir::Value sub(mlir::Value a, mlir::Value b);
   /// Signed; keeps "consecutive" only where that is still true.
   mlir::Value mul(mlir::Value a, mlir::Value b);
-  /// Of non-negative numbers; lanes must be uniform (else gives up).
+  /// Of non-negative numbers; gives up on a consecutive index (a scattered one
+  /// is divided lane by lane).
   mlir::Value div(mlir::Value a, mlir::Value b);
   mlir::Value rem(mlir::Value a, mlir::Value b);
+  /// A coordinate a lane, whatever the index is (itself when lanes == 1).
+  mlir::Value scattered(mlir::Value index);
+  /// Signed bounds; a consecutive index becomes scattered.
+  mlir::Value minIndex(mlir::Value a, mlir::Value b);
+  mlir::Value maxIndex(mlir::Value a, mlir::Value b);
+  /// condition ? a : b for indices; scattered unless all are uniform.
+  mlir::Value selectIndex(mlir::Value condition, mlir::Value a, mlir::Value b);
   void setConsecutive(mlir::Value index) { consecutive.insert(index); }
   bool isConsecutive(mlir::Value index) const { return consecutive.contains(index); }
-  /// An integer element (data) as an index; gives up on vectors. Negative
-  /// values stay negative.
+  /// An integer element (data) as an index, a vector as a scattered one.
+  /// Negative values stay negative.
   mlir::Value toIndex(mlir::Value element, mlir::Type elementType);
+  /// An element of an index operand as a place in [0, dim): negative ones count
+  /// from the end. What is out of range is moved inside, so that no index in
+  /// the data makes a kernel read elsewhere.
+  mlir::Value toPlace(mlir::Value element, mlir::Type elementType, const Expr &dim);
   /// The index as an element of an integer or float type (iota on lanes).
   mlir::Value fromIndex(mlir::Value index, mlir::Type elementType);
 
@@ -137,6 +165,8 @@ private:
   bool failed = false;
 
   mlir::Value splatConstant(mlir::ElementsAttr constant);
+  /// Makes both scattered when one is.
+  std::pair<mlir::Value, mlir::Value> unifyIndices(mlir::Value a, mlir::Value b);
 };
 
 inline bool isUnsigned(mlir::Type elementType) {

@@ -36,6 +36,8 @@ public:
   /// Memory of input (block argument) i and of result i.
   const Buffer &inputBuffer(unsigned i) const { return inputs[i]; }
   const Buffer &resultBuffer(unsigned i) const { return outputs[i]; }
+  /// Memory of a value that the fusion yields; null when it does not.
+  const Buffer *resultBufferOf(mlir::Value value);
 
   /// This call's share of the units, as index values.
   mlir::Value begin, end;
@@ -58,6 +60,8 @@ public:
 
   //===-- Building --------------------------------------------------------===//
 
+  /// Lanes such that no value of the region needs more than one register.
+  int64_t commonLanes();
   /// A builder of elements that knows all buffers and symbols.
   ElementBuilder elements(int64_t lanes = 1);
   mlir::Value index(int64_t value);
@@ -78,6 +82,12 @@ public:
   /// an op gives up on lanes, one by one throughout. `body` must not keep state.
   void vectorLoop(mlir::Value lower, mlir::Value upper, int64_t lanes,
                   llvm::function_ref<void(ElementBuilder &e, mlir::Value iv)> body);
+  /// Calls `body` for every index that starts with `prefix` and goes on over
+  /// `sizes`, row-major; the last of them in steps of `lanes`, as vectorLoop.
+  void nest(llvm::ArrayRef<mlir::Value> prefix, llvm::ArrayRef<mlir::Value> sizes, int64_t lanes,
+            llvm::function_ref<void(ElementBuilder &e, llvm::ArrayRef<mlir::Value> index)> body);
+  /// The dims as index values.
+  llvm::SmallVector<mlir::Value> sizes(llvm::ArrayRef<Expr> shape);
   /// For reductions: like vectorLoop with carried vectors of `lanes` partial
   /// results. `step` combines one piece into the carried values, which are
   /// vectors or, in the rest and when lanes are given up, scalars; `merge`

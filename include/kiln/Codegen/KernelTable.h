@@ -90,8 +90,9 @@ public:
   template <typename OpTy> void setFallback(ElementFn element) {
     entries[OpTy::getOperationName()].fallback = element;
   }
-  const OpKernels *find(mlir::Operation *op) const {
-    auto it = entries.find(op->getName().getStringRef());
+  const OpKernels *find(mlir::Operation *op) const { return find(op->getName().getStringRef()); }
+  const OpKernels *find(llvm::StringRef opName) const {
+    auto it = entries.find(opName);
     return it == entries.end() ? nullptr : &it->second;
   }
 

@@ -19,6 +19,11 @@
 
 namespace kiln {
 
+/// The MLIR type of a TensorProto.DataType number, null when Kiln has none for
+/// it; and back (0).
+mlir::Type elementTypeOfOnnx(mlir::MLIRContext *context, int64_t number);
+int64_t onnxNumberOf(mlir::Type elementType);
+
 /// One node being imported: its operands as values, its attributes, and a
 /// builder at the right place. Names of attributes are ONNX's.
 class NodeImporter {
@@ -66,6 +71,18 @@ public:
   virtual Shape bind(mlir::Value tensor, llvm::StringRef hint, bool isSize) = 0;
   /// The run must see a == b; `text` says what was expected, for a person.
   virtual void require(const Expr &a, const Expr &b, const llvm::Twine &text) = 0;
+  /// The run must see a <= b.
+  void requireAtMost(const Expr &a, const Expr &b, const llvm::Twine &text) {
+    Expr excess = Expr::max(a - b, 0);
+    if (excess != Expr(0))
+      require(excess, 0, text);
+  }
+  /// The run must see sizes that broadcast: equal, or one of them 1.
+  void requireBroadcast(const Expr &a, const Expr &b, const llvm::Twine &text) {
+    Expr clash = (a - b) * (a - Expr(1)) * (b - Expr(1));
+    if (clash != Expr(0))
+      require(clash, 0, text);
+  }
 
   /// The node is valid but not supported (exit 3); `hint` names the nearest
   /// supported form. Both always return failure.
@@ -79,12 +96,12 @@ public:
   template <typename OpTy>
   mlir::Value create(mlir::ValueRange operands,
                      llvm::ArrayRef<mlir::NamedAttribute> attributes = {}) {
-    for (mlir::Value operand : operands)
-      if (!operand)
-        return nullptr;
-    auto op = tryBuild(b, loc, OpTy::getOperationName(), operands, attributes);
-    return mlir::succeeded(op) ? mlir::Value((*op)->getResult(0)) : nullptr;
+    return create(OpTy::getOperationName(), operands, attributes);
   }
+  /// The same by the op's name, for ops of families that need not be known
+  /// here.
+  mlir::Value create(llvm::StringRef opName, mlir::ValueRange operands,
+                     llvm::ArrayRef<mlir::NamedAttribute> attributes = {});
   mlir::NamedAttribute attr(llvm::StringRef name, mlir::Attribute value) {
     return b.getNamedAttr(name, value);
   }
@@ -115,9 +132,26 @@ public:
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<Expr> shape);
   /// `value` cast to an element type, itself when it has it.
   mlir::Value cast(mlir::Value value, mlir::Type elementType);
+  /// Elements of a constant as doubles, else nothing.
+  std::optional<llvm::SmallVector<double>> constantFloats(mlir::Value value) const;
+  /// Elements start + i of each axis, `sizes` of them.
+  mlir::Value slice(mlir::Value value, llvm::ArrayRef<Expr> starts, llvm::ArrayRef<Expr> sizes);
+  /// `value` repeated to this shape, by NumPy's rule.
+  mlir::Value broadcastTo(mlir::Value value, llvm::ArrayRef<Expr> shape);
   /// `value` with axes permuted.
   mlir::Value transpose(mlir::Value value, llvm::ArrayRef<int64_t> permutation);
 };
+
+/// A list with one number for each axis, to be overwritten for some of them.
+struct AxisList {
+  Shape &all;
+  llvm::ArrayRef<Expr> given;
+};
+/// Writes what is given for `axes` (negative ones count from the end; the run
+/// may decide them) over the lists. Fails (reported) when a known axis is out
+/// of range or there twice, or when a list does not fit.
+mlir::LogicalResult placeOnAxes(NodeImporter &n, llvm::ArrayRef<Expr> axes,
+                                llvm::ArrayRef<AxisList> lists);
 
 /// Fills one value an output (null for an output that nothing reads). Null
 /// results that are used, or failure, mean that the reason has been reported.

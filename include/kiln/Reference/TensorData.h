@@ -46,6 +46,8 @@ public:
   double getFloat(int64_t i) const;
   /// Rounds to nearest even into the element type; integers truncate.
   void setFloat(int64_t i, double value);
+  /// As ONNX Cast here: integers truncate and saturate, NaN gives 0.
+  void setSaturated(int64_t i, double value);
   /// Integer and bool elements; sign or zero extended as the type says.
   int64_t getInt(int64_t i) const;
   /// Wraps into the element's width; bool: value != 0.

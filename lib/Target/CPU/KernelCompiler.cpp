@@ -41,7 +41,7 @@ KernelCompiler::KernelCompiler(MLIRContext &context, const KernelTable &table,
 #ifdef NDEBUG
   passes.enableVerifier(false);
 #endif
-  addLoweringPasses(passes);
+  addLoweringPasses(passes, target.vector);
 }
 
 //===----------------------------------------------------------------------===//

@@ -7,6 +7,7 @@
 #ifndef KILN_LIB_TARGET_CPU_LOWERING_H
 #define KILN_LIB_TARGET_CPU_LOWERING_H
 
+#include "kiln/Codegen/VectorTarget.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -16,7 +17,7 @@ namespace kiln {
 inline constexpr llvm::StringLiteral entryAttrName = "kiln.entry";
 
 /// Passes from scf, vector, memref, arith, math, index and func to LLVM.
-void addLoweringPasses(mlir::OpPassManager &passes);
+void addLoweringPasses(mlir::OpPassManager &passes, const VectorTarget &target);
 
 /// Adds the entry point of every body in a lowered module.
 void addEntryPoints(mlir::ModuleOp module);

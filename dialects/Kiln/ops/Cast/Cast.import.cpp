@@ -11,47 +11,9 @@
 using namespace mlir;
 using namespace kiln;
 
-/// ONNX element type numbers that a tensor may have, as MLIR types.
-static Type elementTypeOfNumber(MLIRContext *context, int64_t number) {
-  Builder b(context);
-  auto unsignedType = [&](unsigned bits) {
-    return IntegerType::get(context, bits, IntegerType::Unsigned);
-  };
-  switch (number) {
-  case 1:
-    return b.getF32Type();
-  case 2:
-    return unsignedType(8);
-  case 3:
-    return b.getIntegerType(8);
-  case 4:
-    return unsignedType(16);
-  case 5:
-    return b.getIntegerType(16);
-  case 6:
-    return b.getI32Type();
-  case 7:
-    return b.getI64Type();
-  case 9:
-    return b.getI1Type();
-  case 10:
-    return b.getF16Type();
-  case 11:
-    return b.getF64Type();
-  case 12:
-    return unsignedType(32);
-  case 13:
-    return unsignedType(64);
-  case 16:
-    return b.getBF16Type();
-  default:
-    return nullptr;
-  }
-}
-
 static FailureOr<SmallVector<Value>> importCast(NodeImporter &n) {
   int64_t number = n.intAttr("to", 0);
-  Type to = elementTypeOfNumber(n.b.getContext(), number);
+  Type to = elementTypeOfOnnx(n.b.getContext(), number);
   if (!to)
     return n.refuse("cast to ONNX element type " + Twine(number),
                     "float, integer and bool types of 8 to 64 bits");

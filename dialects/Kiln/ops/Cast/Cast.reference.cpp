@@ -7,28 +7,9 @@
 
 #include "dialects/Kiln/ops/Cast/Cast.h"
 #include "kiln/Reference/ReferenceTable.h"
-#include "llvm/Support/MathExtras.h"
-#include <cmath>
 
 using namespace mlir;
 using namespace kiln;
-
-/// Saturates; NaN gives 0.
-static int64_t toInteger(double value, Type to) {
-  if (std::isnan(value))
-    return 0;
-  unsigned bits = to.getIntOrFloatBitWidth();
-  double low = to.isUnsignedInteger() ? 0.0 : -std::ldexp(1.0, static_cast<int>(bits) - 1);
-  double limit = std::ldexp(1.0, static_cast<int>(to.isUnsignedInteger() ? bits : bits - 1));
-  value = std::trunc(value);
-  if (value < low)
-    return to.isUnsignedInteger() ? 0 : llvm::minIntN(bits);
-  if (value >= limit)
-    return to.isUnsignedInteger() ? static_cast<int64_t>(llvm::maxUIntN(bits))
-                                  : llvm::maxIntN(bits);
-  return to.isUnsignedInteger() ? static_cast<int64_t>(static_cast<uint64_t>(value))
-                                : static_cast<int64_t>(value);
-}
 
 static LogicalResult cast(Operation *, ArrayRef<TensorData> operands,
                           MutableArrayRef<TensorData> results) {
@@ -43,7 +24,7 @@ static LogicalResult cast(Operation *, ArrayRef<TensorData> operands,
     else if (to.isInteger(1))
       y.setInt(i, x.getFloat(i) != 0);
     else
-      y.setInt(i, toInteger(x.getFloat(i), to));
+      y.setSaturated(i, x.getFloat(i));
   }
   return success();
 }

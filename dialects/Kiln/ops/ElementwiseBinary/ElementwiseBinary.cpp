@@ -6,17 +6,22 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Kiln/ops/ElementwiseBinary/ElementwiseBinary.h"
+#include "dialects/Kiln/ops/Constant/Constant.h"
+#include "mlir/IR/Matchers.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace kiln;
 
-/// Operands of one element type, shapes broadcast.
-static LogicalResult inferBinary(std::optional<Location> loc, Value a, Value b, Type resultElement,
-                                 SmallVectorImpl<Type> &types) {
-  if (elementTypeOf(a) != elementTypeOf(b))
-    return emitOptionalError(loc, "element types differ: ", elementTypeOf(a), " and ",
-                             elementTypeOf(b));
+//===----------------------------------------------------------------------===//
+// Types
+//===----------------------------------------------------------------------===//
+
+/// Shapes broadcast; the element type is a's unless another is given.
+static LogicalResult inferBroadcast(std::optional<Location> loc, Value a, Value b,
+                                    Type resultElement, SmallVectorImpl<Type> &types) {
   auto shape = broadcastShapes(shapeOf(a), shapeOf(b));
   if (failed(shape))
     return emitOptionalError(loc, "shapes of ", a.getType(), " and ", b.getType(),
@@ -25,10 +30,76 @@ static LogicalResult inferBinary(std::optional<Location> loc, Value a, Value b, 
   return success();
 }
 
+static LogicalResult requireSameElements(std::optional<Location> loc, Value a, Value b) {
+  if (elementTypeOf(a) == elementTypeOf(b))
+    return success();
+  return emitOptionalError(loc, "element types differ: ", elementTypeOf(a), " and ",
+                           elementTypeOf(b));
+}
+
+static LogicalResult inferBinary(std::optional<Location> loc, Value a, Value b, Type resultElement,
+                                 SmallVectorImpl<Type> &types) {
+  if (failed(requireSameElements(loc, a, b)))
+    return failure();
+  return inferBroadcast(loc, a, b, resultElement, types);
+}
+
+#define KILN_INFER(OP, RESULT_ELEMENT)                                                             \
+  LogicalResult OP::inferReturnTypes([[maybe_unused]] MLIRContext *context,                        \
+                                     std::optional<Location> loc, Adaptor adaptor,                 \
+                                     SmallVectorImpl<Type> &types) {                               \
+    return inferBinary(loc, adaptor.getA(), adaptor.getB(), RESULT_ELEMENT, types);                \
+  }
+
+KILN_INFER(AddOp, nullptr)
+KILN_INFER(SubOp, nullptr)
+KILN_INFER(MulOp, nullptr)
+KILN_INFER(DivOp, nullptr)
+KILN_INFER(ModOp, nullptr)
+KILN_INFER(MinOp, nullptr)
+KILN_INFER(MaxOp, nullptr)
+KILN_INFER(AndOp, nullptr)
+KILN_INFER(OrOp, nullptr)
+KILN_INFER(XorOp, nullptr)
+KILN_INFER(ShiftOp, nullptr)
+KILN_INFER(EqualOp, IntegerType::get(context, 1))
+KILN_INFER(LessOp, IntegerType::get(context, 1))
+KILN_INFER(LessEqualOp, IntegerType::get(context, 1))
+
+LogicalResult PowOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                      SmallVectorImpl<Type> &types) {
+  return inferBroadcast(loc, adaptor.getA(), adaptor.getB(), nullptr, types);
+}
+
+LogicalResult PreluOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,
+                                        SmallVectorImpl<Type> &types) {
+  Value x = adaptor.getX(), slope = adaptor.getSlope();
+  if (failed(requireSameElements(loc, x, slope)))
+    return failure();
+  Shape shape = shapeOf(x);
+  auto both = broadcastShapes(shape, shapeOf(slope));
+  bool grows = failed(both) || both->size() != shape.size();
+  for (size_t i = 0; !grows && i < shape.size(); ++i) {
+    auto now = shape[i].constant(), then = (*both)[i].constant();
+    grows = now && then && *now != *then;
+  }
+  if (grows)
+    return emitOptionalError(loc, "(C1) slope of ", slope.getType(), " does not broadcast to x of ",
+                             x.getType());
+  types.push_back(x.getType());
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Symbolic values
+//===----------------------------------------------------------------------===//
+
+using Combine = std::optional<Expr> (*)(const Expr &, const Expr &);
+
 /// Symbolic elements of a binary op on small static operands.
 static std::optional<SmallVector<Expr>>
 combineElements(Operation *op, function_ref<std::optional<SmallVector<Expr>>(Value)> elements,
-                function_ref<std::optional<Expr>(const Expr &, const Expr &)> combine) {
+                Combine combine) {
   auto type = cast<RankedTensorType>(op->getResult(0).getType());
   if (!type.hasStaticShape() || !isa<IntegerType>(type.getElementType()))
     return std::nullopt;
@@ -49,25 +120,111 @@ combineElements(Operation *op, function_ref<std::optional<SmallVector<Expr>>(Val
   return result;
 }
 
-#define KILN_BINARY(OP, COMBINE)                                                                   \
-  LogicalResult OP::inferReturnTypes(MLIRContext *, std::optional<Location> loc, Adaptor adaptor,  \
-                                     SmallVectorImpl<Type> &types) {                               \
-    return inferBinary(loc, adaptor.getA(), adaptor.getB(), nullptr, types);                       \
-  }                                                                                                \
+static std::optional<Expr> add(const Expr &a, const Expr &b) { return a + b; }
+static std::optional<Expr> sub(const Expr &a, const Expr &b) { return a - b; }
+static std::optional<Expr> mul(const Expr &a, const Expr &b) { return a * b; }
+static std::optional<Expr> min(const Expr &a, const Expr &b) { return Expr::min(a, b); }
+static std::optional<Expr> max(const Expr &a, const Expr &b) { return Expr::max(a, b); }
+
+/// Truncation is flooring only for operands that are not negative.
+static std::optional<Expr> div(const Expr &a, const Expr &b) {
+  auto x = a.constant(), y = b.constant();
+  if (x && y && *y != 0 && *y != -1)
+    return Expr(*x / *y);
+  if (auto exact = Expr::divideExactly(a, b))
+    return exact;
+  if (a.isNonNegative() && y && *y > 0)
+    return Expr::floorDiv(a, b);
+  return std::nullopt;
+}
+
+static std::optional<Expr> floorMod(const Expr &a, const Expr &b) {
+  if (b.constant().value_or(0) > 0)
+    return Expr::mod(a, b);
+  return std::nullopt;
+}
+
+static std::optional<Expr> truncatingMod(const Expr &a, const Expr &b) {
+  return a.isNonNegative() ? floorMod(a, b) : std::nullopt;
+}
+
+#define KILN_SYMBOLIC(OP, COMBINE)                                                                 \
   std::optional<SmallVector<Expr>> OP::symbolicValue(                                              \
       function_ref<std::optional<SmallVector<Expr>>(Value)> elements) {                            \
-    return combineElements(                                                                        \
-        *this, elements,                                                                           \
-        [](const Expr &a, const Expr &b) -> std::optional<Expr> { return COMBINE; });              \
+    return combineElements(*this, elements, COMBINE);                                              \
   }
 
-KILN_BINARY(AddOp, a + b)
-KILN_BINARY(SubOp, a - b)
-KILN_BINARY(MulOp, a *b)
-// Truncation is flooring only for operands that are not negative.
-KILN_BINARY(DivOp, a.isNonNegative() && b.constant().value_or(0) > 0
-                       ? std::optional(Expr::floorDiv(a, b))
-                       : std::nullopt)
+KILN_SYMBOLIC(AddOp, add)
+KILN_SYMBOLIC(SubOp, sub)
+KILN_SYMBOLIC(MulOp, mul)
+KILN_SYMBOLIC(DivOp, div)
+KILN_SYMBOLIC(MinOp, min)
+KILN_SYMBOLIC(MaxOp, max)
+KILN_SYMBOLIC(ModOp, getTruncate() ? truncatingMod : floorMod)
+
+//===----------------------------------------------------------------------===//
+// Folds
+//===----------------------------------------------------------------------===//
+
+/// Whether all elements of `value` are `number`, of which a float's sign of
+/// zero counts: x + -0 is x, but x + 0 is not when x is -0.
+static bool isSplatOf(Value value, double number) {
+  auto splat = splatOf(value);
+  return splat && *splat == number &&
+         (!isa<FloatType>(elementTypeOf(value)) || std::signbit(*splat) == std::signbit(number));
+}
+
+/// `kept` where the other operand is neutral and does not change the shape.
+/// NaN, infinities and signs of zeros are as they would be.
+static OpFoldResult withoutNeutral(Operation *op, double onFloats, double onIntegers,
+                                   bool commutes) {
+  double neutral = isa<FloatType>(elementTypeOf(op->getResult(0))) ? onFloats : onIntegers;
+  for (unsigned kept : {0, 1}) {
+    if (kept == 1 && !commutes)
+      break;
+    if (op->getOperand(kept).getType() == op->getResult(0).getType() &&
+        isSplatOf(op->getOperand(1 - kept), neutral))
+      return op->getOperand(kept);
+  }
+  return {};
+}
+
+OpFoldResult AddOp::fold(FoldAdaptor) { return withoutNeutral(*this, -0.0, 0, true); }
+OpFoldResult SubOp::fold(FoldAdaptor) { return withoutNeutral(*this, 0, 0, false); }
+OpFoldResult MulOp::fold(FoldAdaptor) { return withoutNeutral(*this, 1, 1, true); }
+OpFoldResult DivOp::fold(FoldAdaptor) { return withoutNeutral(*this, 1, 1, false); }
+OpFoldResult PowOp::fold(FoldAdaptor) { return withoutNeutral(*this, 1, 1, false); }
+OpFoldResult MinOp::fold(FoldAdaptor) { return getA() == getB() ? getA() : OpFoldResult(); }
+OpFoldResult MaxOp::fold(FoldAdaptor) { return getA() == getB() ? getA() : OpFoldResult(); }
+
+/// Division by a power of two is multiplication, exactly, when the inverse is
+/// a normal number.
+LogicalResult DivOp::canonicalize(DivOp op, PatternRewriter &rewriter) {
+  DenseElementsAttr divisor;
+  if (!isa<FloatType>(elementTypeOf(op.getB())) || !matchPattern(op.getB(), m_Constant(&divisor)) ||
+      !divisor.isSplat())
+    return failure();
+  APFloat value = divisor.getSplatValue<APFloat>(), inverse(value.getSemantics());
+  if (!value.getExactInverse(&inverse))
+    return failure();
+  Value factor =
+      ConstantOp::create(rewriter, op.getLoc(), DenseElementsAttr::get(divisor.getType(), inverse));
+  rewriter.replaceOpWithNewOp<MulOp>(op, op.getType(), op.getA(), factor);
+  return success();
+}
+
+/// Squares and cubes are products. A square is rounded once either way; a
+/// cube may differ in the last place.
+LogicalResult PowOp::canonicalize(PowOp op, PatternRewriter &rewriter) {
+  auto exponent = splatOf(op.getB());
+  if (!exponent || (*exponent != 2 && *exponent != 3) || op.getA().getType() != op.getType())
+    return failure();
+  Value product = MulOp::create(rewriter, op.getLoc(), op.getType(), op.getA(), op.getA());
+  if (*exponent == 3)
+    product = MulOp::create(rewriter, op.getLoc(), op.getType(), product, op.getA());
+  rewriter.replaceOp(op, product);
+  return success();
+}
 
 #define GET_OP_CLASSES
 #include "dialects/Kiln/ops/ElementwiseBinary/ElementwiseBinary.cpp.inc"

@@ -13,6 +13,9 @@ using namespace kiln;
 
 /// Shape elements are sizes: a chain of selects over a few constants.
 static Value pick(ElementBuilder &e, ArrayRef<Expr> values, Type type, Value index) {
+  // No element is ever asked for.
+  if (values.empty())
+    return e.intConstant(type, 0);
   Value result = e.fromIndex(e.size(values.front()), type);
   for (size_t i = 1; i < values.size(); ++i) {
     Value here = e.compare(arith::CmpIPredicate::eq, index, e.index(static_cast<int64_t>(i)));

@@ -48,12 +48,28 @@ static FailureOr<Shape> resolveShape(NodeImporter &n, ArrayRef<Expr> from, Array
   return shape;
 }
 
+static bool mayBeNegative(const Expr &expr) {
+  bool negative = false;
+  expr.forEachSymbol([&](StringRef name) { negative |= name.starts_with("%"); });
+  return negative;
+}
+
 static FailureOr<SmallVector<Value>> importReshape(NodeImporter &n) {
   auto asked = n.exprs(1);
   if (failed(asked))
     return failure();
   Shape from = shapeOf(n.input(0));
-  auto shape = resolveShape(n, from, *asked, n.intAttr("allowzero", 0) != 0);
+  bool allowZero = n.intAttr("allowzero", 0) != 0;
+  FailureOr<Shape> shape = failure();
+  if (llvm::any_of(*asked, mayBeNegative)) {
+    // 0 and -1 may come at run time only.
+    Value resolved = n.create<ResolveShapeOp>(
+        {n.input(1)}, {n.exprsNamed("from", from), n.boolNamed("allow_zero", allowZero)});
+    if (resolved)
+      shape = n.bind(resolved, "reshape", /*isSize=*/true);
+  } else {
+    shape = resolveShape(n, from, *asked, allowZero);
+  }
   if (failed(shape))
     return failure();
   n.require(elementCount(from), elementCount(*shape), "Reshape keeps the number of elements");

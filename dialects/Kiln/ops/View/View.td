@@ -22,3 +22,17 @@ def Kiln_ReshapeOp : Kiln_PureOp<"reshape", [DeclareOpInterfaceMethods<SymbolicV
   let results = (outs Kiln_Tensor:$y);
   let hasFolder = 1;
 }
+
+def Kiln_ResolveShapeOp : Kiln_PureOp<"resolve_shape"> {
+  let summary = "The dims that Reshape's run-time shape operand asks for.";
+  let description = [{
+    0 keeps the input's dim unless `allow_zero`, and one -1 is what is left of
+    the input's elements. `from` is the input's shape.
+
+    ```mlir
+    %1 = kiln.resolve_shape %0 {from = #kiln.exprs<"2", "6">, allow_zero = false} : (tensor<2xi64>) -> tensor<2xi64>
+    ```
+  }];
+  let arguments = (ins 1DTensorOf<[I64]>:$asked, Kiln_ExprsAttr:$from, BoolAttr:$allow_zero);
+  let results = (outs 1DTensorOf<[I64]>:$resolved);
+}

@@ -20,6 +20,7 @@
 #include "dialects/Plan/IR/PlanDialect.h"
 #include "kiln/Codegen/KernelTable.h"
 #include "kiln/Target/CPU/ObjectEmitter.h"
+#include "kiln/Target/KernelFacts.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
 #include <string>
@@ -30,15 +31,6 @@ class LLVMContext;
 } // namespace llvm
 
 namespace kiln {
-
-/// What a launch must know, in the kernel's own symbols.
-struct KernelFacts {
-  Expr units;
-  Expr picosecondsPerUnit;
-  Expr scratchBytes;
-  /// The code is plain loops: let LLVM vectorise it.
-  bool vectorize = false;
-};
 
 struct CompiledKernel {
   std::string name;

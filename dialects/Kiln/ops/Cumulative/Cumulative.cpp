@@ -1,0 +1,44 @@
+//===- Cumulative.cpp - Running sums and products -------------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Kiln/ops/Cumulative/Cumulative.h"
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace kiln;
+
+static LogicalResult inferCumulative(std::optional<Location> loc, Value x, uint64_t axis,
+                                     SmallVectorImpl<Type> &types) {
+  if (axis >= static_cast<uint64_t>(rankOf(x)))
+    return emitOptionalError(loc, "(C1) axis must be in [0, ", rankOf(x), ")");
+  types.push_back(x.getType());
+  return success();
+}
+
+LogicalResult CumSumOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferCumulative(loc, adaptor.getX(), adaptor.getAxis(), types);
+}
+
+LogicalResult CumProdOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferCumulative(loc, adaptor.getX(), adaptor.getAxis(), types);
+}
+
+#define GET_OP_CLASSES
+#include "dialects/Kiln/ops/Cumulative/Cumulative.cpp.inc"
+
+namespace kiln {
+void registerCumulativeOps(KilnDialect &dialect);
+} // namespace kiln
+
+void kiln::registerCumulativeOps(KilnDialect &dialect) {
+  dialect.registerOps<
+#define GET_OP_LIST
+#include "dialects/Kiln/ops/Cumulative/Cumulative.cpp.inc"
+      >();
+}

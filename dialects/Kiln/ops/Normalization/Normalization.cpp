@@ -1,0 +1,44 @@
+//===- Normalization.cpp - Standardised rows ------------------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Kiln/ops/Normalization/Normalization.h"
+#include "mlir/IR/OpImplementation.h"
+
+using namespace mlir;
+using namespace kiln;
+
+static LogicalResult inferRowNorm(std::optional<Location> loc, Value x, uint64_t axis,
+                                  SmallVectorImpl<Type> &types) {
+  if (axis >= static_cast<uint64_t>(rankOf(x)))
+    return emitOptionalError(loc, "(C1) axis must be in [0, ", rankOf(x), ")");
+  types.push_back(x.getType());
+  return success();
+}
+
+LogicalResult StandardizeOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                              Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferRowNorm(loc, adaptor.getX(), adaptor.getAxis(), types);
+}
+
+LogicalResult RmsNormalizeOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                               Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  return inferRowNorm(loc, adaptor.getX(), adaptor.getAxis(), types);
+}
+
+#define GET_OP_CLASSES
+#include "dialects/Kiln/ops/Normalization/Normalization.cpp.inc"
+
+namespace kiln {
+void registerNormalizationOps(KilnDialect &dialect);
+} // namespace kiln
+
+void kiln::registerNormalizationOps(KilnDialect &dialect) {
+  dialect.registerOps<
+#define GET_OP_LIST
+#include "dialects/Kiln/ops/Normalization/Normalization.cpp.inc"
+      >();
+}

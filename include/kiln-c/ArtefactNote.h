@@ -1,0 +1,33 @@
+/*===- kiln-c/ArtefactNote.h - What a file says about itself --------------===*\
+|*                                                                            *|
+|* Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.          *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|* An ELF note (PT_NOTE, owner "Kiln", type KILN_NOTE_TYPE, section           *|
+|* .note.kiln) that libkiln reads before it loads an artefact. It is optional *|
+|* for libkiln; kilnc writes it as the last step of a build.                  *|
+\*===----------------------------------------------------------------------===*/
+#ifndef KILN_C_ARTEFACTNOTE_H
+#define KILN_C_ARTEFACTNOTE_H
+
+#include <stdint.h>
+
+#define KILN_NOTE_OWNER "Kiln"
+#define KILN_NOTE_TYPE 1u
+#define KILN_NOTE_MAJOR 1u
+#define KILN_NOTE_MINOR 0u
+
+/* The note's descriptor. Another major: libkiln refuses the file. */
+typedef struct kiln_artefact_note {
+  uint16_t major;
+  uint16_t minor;
+  /* CRC-32C of the file's bytes [0, covered), with this field taken as zero. */
+  uint32_t crc32c;
+  /* The file offset of the weights' segment, or the end of the last segment
+   * when there are none. The weights have checksums of their own, in the module
+   * table. In halves, for a descriptor is aligned to 4. */
+  uint32_t covered_low;
+  uint32_t covered_high;
+} kiln_artefact_note;
+
+#endif /* KILN_C_ARTEFACTNOTE_H */

@@ -1,0 +1,85 @@
+/*===- kiln-c/Loader.h - Opening artefacts: libkiln -----------------------===*\
+|*                                                                            *|
+|* Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.          *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|* libkiln is a small library of the host program (libkiln.a, libkiln.so). It *|
+|* checks a file before any code of it can run, and loads exactly the bytes   *|
+|* that it checked: code is copied into sealed memory first, so that neither  *|
+|* a rename nor a write to the file changes what runs. Weights stay mapped    *|
+|* from the file (they may be gigabytes); their checksums are compared once,  *|
+|* at open. A file that is cut short in place while it is open raises SIGBUS, *|
+|* as with every mapped file, unless KILN_OPEN_COPY_WEIGHTS is asked for.     *|
+|*                                                                            *|
+|* All functions may be called from any thread.                               *|
+\*===----------------------------------------------------------------------===*/
+#ifndef KILN_C_LOADER_H
+#define KILN_C_LOADER_H
+
+#include "kiln-c/Runtime.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#ifndef KILN_LOADER_API
+#define KILN_LOADER_API __attribute__((visibility("default")))
+#endif
+
+typedef struct kiln_artefact kiln_artefact;
+
+enum {
+  /* Do not compare the checksums of the weights (0.1 ms a megabyte). */
+  KILN_OPEN_TRUST_WEIGHTS = 1u,
+  /* Read the weights into memory of the process instead of mapping the file. */
+  KILN_OPEN_COPY_WEIGHTS = 2u,
+};
+
+/* Set struct_size to sizeof, leave the rest zero for the defaults. */
+typedef struct kiln_open_options {
+  size_t struct_size;
+  uint32_t flags; /* KILN_OPEN_* */
+  uint32_t reserved;
+  char *error; /* where the reason of a failure is written, or NULL */
+  size_t error_size;
+} kiln_open_options;
+
+/* Opens the artefact at `path`, checks it and loads it. Nothing of it has run a
+ * model when this returns, and nothing of it has run at all when it fails,
+ * except for checks that succeed. Since 1.0.
+ * KILN_IO: no such file, no permission. KILN_INVALID_ARTEFACT: not made by
+ * kilnc. KILN_CORRUPT: cut short or damaged. KILN_CPU_UNSUPPORTED,
+ * KILN_ABI_MISMATCH, KILN_OUT_OF_MEMORY, KILN_INVALID_ARGUMENT. */
+KILN_LOADER_API kiln_status_t kiln_open(const char *path, const kiln_open_options *options,
+                                        kiln_artefact **artefact);
+
+/* The same for an open descriptor of a regular file, which stays the caller's
+ * and may be closed afterwards. Since 1.0. */
+KILN_LOADER_API kiln_status_t kiln_open_fd(int fd, const kiln_open_options *options,
+                                           kiln_artefact **artefact);
+
+/* Unloads it. KILN_BUSY, and nothing happens, while a model, session, executor
+ * or managed output of it is alive. NULL is allowed. Since 1.0. */
+KILN_LOADER_API kiln_status_t kiln_close(kiln_artefact *artefact);
+
+/* The table for kiln_model_open and the rest of Runtime.h; lives as long as the
+ * artefact is open. NULL for NULL. Since 1.0. */
+KILN_LOADER_API const kiln_api *kiln_artefact_api(const kiln_artefact *artefact);
+
+/* 1 when what was loaded is a sealed copy of what was checked. 0 where the
+ * system offers no way to that (no /proc, no memfd): then the file was checked
+ * and loaded by its path, and who can replace it in between can deceive.
+ * Since 1.0. */
+KILN_LOADER_API int kiln_artefact_is_sealed(const kiln_artefact *artefact);
+
+/* An executor whose code is libkiln's: any artefacts may share it, in whatever
+ * order they are closed. `options` may be NULL. Destroy it with
+ * kiln_executor_destroy. Since 1.0. */
+KILN_LOADER_API kiln_status_t kiln_shared_executor_create(const kiln_executor_options *options,
+                                                          kiln_executor **executor);
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* KILN_C_LOADER_H */

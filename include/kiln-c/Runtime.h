@@ -1,0 +1,310 @@
+/*===- kiln-c/Runtime.h - Running a compiled model ------------------------===*\
+|*                                                                            *|
+|* Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.          *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|* An artefact exports one function that gives a table, kiln_api; the kiln_*  *|
+|* functions below are inline and call through it. So no two artefacts in one *|
+|* process can clash, and there is no library to link. Get the table from the *|
+|* model's own header, or from kiln_open (Loader.h).                          *|
+|*                                                                            *|
+|*   kiln_model *model;                                                       *|
+|*   kiln_session *session;                                                   *|
+|*   if (kiln_model_open(api, NULL, &model) == KILN_OK &&                     *|
+|*       kiln_session_create(model, NULL, &session) == KILN_OK)               *|
+|*     status = kiln_run(session, inputs, 1, outputs, 1, NULL);               *|
+|*                                                                            *|
+|* Threads: a model is immutable and may be used from any number of threads.  *|
+|* A session serves one call at a time (a second one gets KILN_BUSY); make    *|
+|* one for each thread that runs, they share weights. An executor may be      *|
+|* shared by all. After fork the child may use all three, except a session    *|
+|* that was inside a run.                                                     *|
+|*                                                                            *|
+|* Ownership: close sessions before their model, all of them before the       *|
+|* artefact. Caller memory is read or written during a call only.             *|
+|*                                                                            *|
+|* A shape that a session has seen before runs without heap allocation.       *|
+\*===----------------------------------------------------------------------===*/
+#ifndef KILN_C_RUNTIME_H
+#define KILN_C_RUNTIME_H
+
+#include "kiln-c/Executor.h"
+#include "kiln-c/Status.h"
+#include "kiln-c/Version.h"
+#include "kiln-c/dlpack.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct kiln_api kiln_api;
+typedef struct kiln_model kiln_model;
+typedef struct kiln_session kiln_session;
+
+/*--- What a model is --------------------------------------------------------*/
+
+/* One dimension of an input or output, in elements. This struct never grows. */
+typedef struct kiln_dim_spec {
+  int64_t size;       /* when static, else -1 */
+  int64_t lo;         /* least and greatest size that is accepted; both equal */
+  int64_t hi;         /* size when static; of an output's expression 0, INT64_MAX */
+  const char *text;   /* "3", "batch", "2*seq" */
+  const char *symbol; /* the name when the dimension is exactly that symbol, else NULL */
+  uint64_t reserved[3];
+} kiln_dim_spec;
+
+enum {
+  /* Input: may be left out, an initialiser of the model stands in. */
+  KILN_TENSOR_OPTIONAL = 1u,
+  /* Output: its dims are known only after the run. */
+  KILN_TENSOR_LATE = 2u,
+};
+
+typedef struct kiln_tensor_spec {
+  size_t struct_size;
+  const char *name; /* as in the ONNX file, UTF-8 */
+  DLDataType dtype; /* lanes is 1 */
+  uint32_t rank;
+  const kiln_dim_spec *dims; /* rank of them */
+  uint32_t flags;            /* KILN_TENSOR_* */
+  uint32_t reserved;
+} kiln_tensor_spec;
+
+typedef struct kiln_model_info {
+  size_t struct_size;
+  const char *name;
+  const char *producer; /* "kiln 0.1.0" */
+  const char *target;   /* "cpu x86-64-v3" */
+  const char *features; /* instruction sets that it needs, comma separated */
+  const char *devices;  /* devices that it has plans for, comma separated: "cpu" */
+  const char *batch;    /* symbol of the batch dimension, or NULL */
+  uint8_t digest[32];   /* of model, options and compiler */
+  uint32_t abi;         /* KILN_ABI_VERSION of the runtime inside */
+  uint32_t module_abi;  /* between that runtime and its generated code */
+  uint32_t num_inputs;
+  uint32_t num_outputs;
+  uint32_t num_launches; /* steps of a run */
+  uint32_t num_weights;
+  uint64_t weights_size; /* bytes, shared by all sessions and processes */
+} kiln_model_info;
+
+/*--- Options. Set struct_size to sizeof, leave the rest zero for defaults. ---*/
+
+enum {
+  /* Compare the checksum of every weight before the model is given out. */
+  KILN_MODEL_VERIFY_WEIGHTS = 1u,
+};
+
+typedef struct kiln_model_options {
+  size_t struct_size;
+  uint32_t flags; /* KILN_MODEL_* */
+  uint32_t reserved;
+  char *error; /* where the reason of a failure is written, or NULL */
+  size_t error_size;
+} kiln_model_options;
+
+typedef struct kiln_session_options {
+  size_t struct_size;
+  /* "cpu", or NULL to let the artefact choose. A device that is named is used
+   * or refused (KILN_UNSUPPORTED), never replaced. */
+  const char *device;
+  /* The device's queue to run in; NULL, for a CPU has none. */
+  void *stream;
+  /* Threads of a private executor, as in kiln_executor_options. Must be 0 when
+   * `executor` is given. */
+  uint32_t threads;
+  uint32_t flags; /* 0 */
+  /* Not owned; must outlive the session. NULL: a private one. */
+  kiln_executor *executor;
+} kiln_session_options;
+
+enum {
+  /* Return before the work is done. No device of this version has it. */
+  KILN_RUN_ASYNC = 1u,
+};
+
+typedef struct kiln_run_options {
+  size_t struct_size;
+  uint32_t flags; /* KILN_RUN_* */
+  uint32_t reserved;
+  void *stream; /* instead of the session's; NULL */
+} kiln_run_options;
+
+/*--- The table --------------------------------------------------------------*/
+
+/* Call through the functions below, not through these pointers. */
+struct kiln_api {
+  uint32_t struct_size;
+  uint32_t abi; /* KILN_ABI_VERSION of the artefact */
+  kiln_status_t (*model_open)(const kiln_model_options *options, kiln_model **model);
+  kiln_status_t (*model_close)(kiln_model *model);
+  void (*model_info)(const kiln_model *model, kiln_model_info *info);
+  const kiln_tensor_spec *(*model_input)(const kiln_model *model, uint32_t index);
+  const kiln_tensor_spec *(*model_output)(const kiln_model *model, uint32_t index);
+  size_t (*model_error)(kiln_model *model, char *text, size_t size);
+  kiln_status_t (*executor_create)(const kiln_executor_options *options, kiln_executor **executor);
+  kiln_status_t (*session_create)(kiln_model *model, const kiln_session_options *options,
+                                  kiln_session **session);
+  kiln_status_t (*session_destroy)(kiln_session *session);
+  const char *(*session_error)(const kiln_session *session);
+  kiln_status_t (*output_shapes)(kiln_session *session, const DLTensor *const *inputs,
+                                 uint32_t num_inputs, DLTensor *const *outputs,
+                                 uint32_t num_outputs);
+  kiln_status_t (*run)(kiln_session *session, const DLTensor *const *inputs, uint32_t num_inputs,
+                       DLTensor *const *outputs, uint32_t num_outputs,
+                       const kiln_run_options *options);
+  kiln_status_t (*run_managed)(kiln_session *session, const DLTensor *const *inputs,
+                               uint32_t num_inputs, DLManagedTensorVersioned **outputs,
+                               uint32_t num_outputs, const kiln_run_options *options);
+  /* Models, sessions, executors and managed tensors of this artefact that are
+   * alive: it may be unloaded when there is none. */
+  uint64_t (*live_objects)(void);
+};
+
+/* What an artefact exports. NULL when it speaks another major version. */
+typedef const kiln_api *(*kiln_model_query_fn)(uint32_t abi);
+
+/* Every handle begins with the table of the artefact that made it. */
+struct kiln_model {
+  const kiln_api *api;
+};
+struct kiln_session {
+  const kiln_api *api;
+};
+
+/*--- Models -----------------------------------------------------------------*/
+
+/* Checks that this machine can run the artefact, and gives a handle to it.
+ * `options` may be NULL. Any thread. Since 1.0.
+ * KILN_ABI_MISMATCH, KILN_CPU_UNSUPPORTED, KILN_CORRUPT, KILN_OUT_OF_MEMORY. */
+KILN_INLINE kiln_status_t kiln_model_open(const kiln_api *api, const kiln_model_options *options,
+                                          kiln_model **model) {
+  return api ? api->model_open(options, model) : KILN_INVALID_ARGUMENT;
+}
+
+/* KILN_BUSY, and nothing happens, while the model has sessions. NULL is
+ * allowed. Since 1.0. */
+KILN_INLINE kiln_status_t kiln_model_close(kiln_model *model) {
+  return model ? model->api->model_close(model) : KILN_OK;
+}
+
+/* Fills the first info->struct_size bytes of `info`, which the caller sets;
+ * texts live as long as the artefact. Any thread. Since 1.0. */
+KILN_INLINE kiln_status_t kiln_model_get_info(const kiln_model *model, kiln_model_info *info) {
+  if (!model || !info)
+    return KILN_INVALID_ARGUMENT;
+  model->api->model_info(model, info);
+  return KILN_OK;
+}
+
+/* Input or output `index`, in the order of the ONNX graph; NULL when there is
+ * none. Lives as long as the model. Any thread. Since 1.0. */
+KILN_INLINE const kiln_tensor_spec *kiln_model_input(const kiln_model *model, uint32_t index) {
+  return model ? model->api->model_input(model, index) : NULL;
+}
+KILN_INLINE const kiln_tensor_spec *kiln_model_output(const kiln_model *model, uint32_t index) {
+  return model ? model->api->model_output(model, index) : NULL;
+}
+
+/* Copies the reason of the latest kiln_session_create that failed on this
+ * model, cut to `size` bytes with the closing NUL; returns its full length.
+ * Any thread. Since 1.0. */
+KILN_INLINE size_t kiln_model_error(kiln_model *model, char *text, size_t size) {
+  return model ? model->api->model_error(model, text, size) : 0;
+}
+
+/*--- Executors (kiln_executor_destroy is in Executor.h) ---------------------*/
+
+/* `options` may be NULL. The executor is the artefact's: destroy it before the
+ * artefact is closed. Threads start with the first run that has work for them.
+ * Any thread. Since 1.0. KILN_INVALID_ARGUMENT, KILN_OUT_OF_MEMORY. */
+KILN_INLINE kiln_status_t kiln_executor_create(const kiln_api *api,
+                                               const kiln_executor_options *options,
+                                               kiln_executor **executor) {
+  return api ? api->executor_create(options, executor) : KILN_INVALID_ARGUMENT;
+}
+
+/*--- Sessions ---------------------------------------------------------------*/
+
+/* `options` may be NULL. The reason of a failure is with kiln_model_error. Any
+ * thread. Since 1.0. KILN_INVALID_ARGUMENT, KILN_UNSUPPORTED,
+ * KILN_OUT_OF_MEMORY. */
+KILN_INLINE kiln_status_t kiln_session_create(kiln_model *model,
+                                              const kiln_session_options *options,
+                                              kiln_session **session) {
+  return model ? model->api->session_create(model, options, session) : KILN_INVALID_ARGUMENT;
+}
+
+/* Ends the threads of a private executor, frees outputs that the session owns
+ * (not managed ones). KILN_BUSY during a run. NULL is allowed. Since 1.0. */
+KILN_INLINE kiln_status_t kiln_session_destroy(kiln_session *session) {
+  return session ? session->api->session_destroy(session) : KILN_OK;
+}
+
+/* Why the latest call on this session failed; "" when it did not. Valid until
+ * the next call on it. A call that returns KILN_BUSY leaves it alone. Since 1.0. */
+KILN_INLINE const char *kiln_session_error(const kiln_session *session) {
+  return session ? session->api->session_error(session) : "";
+}
+
+/* The shapes that outputs will have for inputs of these shapes. Of each input,
+ * only dtype, ndim, shape and strides are read; of each output, `shape` must
+ * have room for its rank (NULL when it is 0); ndim, dtype, device and the
+ * dims are written, -1 for each dim of an output with KILN_TENSOR_LATE. `data`
+ * of inputs may be NULL, unless the shapes depend on values of an input: then
+ * KILN_CONSTRAINT says so. Entries of `outputs` may be NULL.
+ * Since 1.0. */
+KILN_INLINE kiln_status_t kiln_output_shapes(kiln_session *session, const DLTensor *const *inputs,
+                                             uint32_t num_inputs, DLTensor *const *outputs,
+                                             uint32_t num_outputs) {
+  if (!session)
+    return KILN_INVALID_ARGUMENT;
+  return session->api->output_shapes(session, inputs, num_inputs, outputs, num_outputs);
+}
+
+/* Runs the model once, on CPU memory.
+ *
+ * Inputs: any alignment, any strides (in elements; NULL means dense,
+ * row-major; those that are not dense are copied). An optional input may be
+ * NULL. Inputs may be outputs of this or an earlier call: overlapping memory
+ * is copied first.
+ *
+ * Outputs: with `data`, dense caller memory of exactly the output's shape; of
+ * a LATE output, the shape says how much room there is, and its dims are
+ * overwritten by those that the run found (KILN_BUFFER_TOO_SMALL when they do
+ * not fit). With `data` NULL, the session's memory: data, byte_offset, ndim,
+ * shape, strides, dtype and device are written, and stay valid until the
+ * session's next call. To get session memory again, set `data` to NULL again.
+ *
+ * When it fails, the contents of outputs are undefined. `options` may be NULL.
+ * Since 1.0. KILN_INVALID_ARGUMENT, KILN_INVALID_SHAPE, KILN_INVALID_TYPE,
+ * KILN_CONSTRAINT, KILN_UNSUPPORTED, KILN_BUSY, KILN_BUFFER_TOO_SMALL,
+ * KILN_OUT_OF_MEMORY. */
+KILN_INLINE kiln_status_t kiln_run(kiln_session *session, const DLTensor *const *inputs,
+                                   uint32_t num_inputs, DLTensor *const *outputs,
+                                   uint32_t num_outputs, const kiln_run_options *options) {
+  if (!session)
+    return KILN_INVALID_ARGUMENT;
+  return session->api->run(session, inputs, num_inputs, outputs, num_outputs, options);
+}
+
+/* As kiln_run, but all outputs are new tensors of their own, which the caller
+ * gives back by calling their deleter, from any thread, also after the session
+ * is gone; the artefact must stay open until then. Written only on success.
+ * Since 1.0. */
+KILN_INLINE kiln_status_t kiln_run_managed(kiln_session *session, const DLTensor *const *inputs,
+                                           uint32_t num_inputs, DLManagedTensorVersioned **outputs,
+                                           uint32_t num_outputs, const kiln_run_options *options) {
+  if (!session)
+    return KILN_INVALID_ARGUMENT;
+  return session->api->run_managed(session, inputs, num_inputs, outputs, num_outputs, options);
+}
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* KILN_C_RUNTIME_H */

@@ -1,0 +1,95 @@
+/*===- kiln-c/Status.h - What a call returns ------------------------------===*\
+|*                                                                            *|
+|* Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.          *|
+|* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
+|*                                                                            *|
+|* Every fallible call returns a kiln_status_t. The numbers are stable; a     *|
+|* later minor version may add some, so treat an unknown one as a failure.    *|
+|* The sentence that names the culprit is with the handle: kiln_session_error *|
+|* and kiln_model_error, or the error buffer of an option struct where there  *|
+|* is no handle yet.                                                          *|
+\*===----------------------------------------------------------------------===*/
+#ifndef KILN_C_STATUS_H
+#define KILN_C_STATUS_H
+
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Calls that could be of interest to a foreign-function interface are inline
+ * in these headers; libkiln's shared form defines this to export them. */
+#ifndef KILN_INLINE
+#define KILN_INLINE static inline
+#endif
+
+typedef enum kiln_status_t {
+  KILN_OK = 0,
+
+  /* The caller broke the interface: a null pointer, a wrong count, an absurd
+   * option, a struct_size that no version has. */
+  KILN_INVALID_ARGUMENT = 1,
+
+  /* The caller broke the model's contract. */
+  KILN_INVALID_SHAPE = 2, /* rank, a dimension, a range, equality of dimensions */
+  KILN_INVALID_TYPE = 3,  /* element type */
+  KILN_CONSTRAINT = 4,    /* a rule of the model that depends on sizes or values */
+
+  KILN_OUT_OF_MEMORY = 5,
+  KILN_BUSY = 6,             /* the session is in another call; or a handle is still in use */
+  KILN_UNSUPPORTED = 7,      /* a device, stream or mode that this artefact or machine lacks */
+  KILN_BUFFER_TOO_SMALL = 8, /* memory given for an output whose size only the run knows */
+
+  /* The artefact was refused; nothing of it has run a model. */
+  KILN_ABI_MISMATCH = 9,      /* another major version of interface or module */
+  KILN_CPU_UNSUPPORTED = 10,  /* built for another architecture or newer instructions */
+  KILN_INVALID_ARTEFACT = 11, /* not an artefact of Kiln at all */
+  KILN_CORRUPT = 12,          /* truncated or damaged */
+
+  KILN_IO = 13,       /* the system said no: the text has the path and the reason */
+  KILN_INTERNAL = 14, /* a fault in Kiln: please report it */
+} kiln_status_t;
+
+/* A constant name such as "invalid shape"; never NULL. Any thread. Since 1.0. */
+KILN_INLINE const char *kiln_status_name(kiln_status_t status) {
+  switch (status) {
+  case KILN_OK:
+    return "ok";
+  case KILN_INVALID_ARGUMENT:
+    return "invalid argument";
+  case KILN_INVALID_SHAPE:
+    return "invalid shape";
+  case KILN_INVALID_TYPE:
+    return "invalid type";
+  case KILN_CONSTRAINT:
+    return "constraint not met";
+  case KILN_OUT_OF_MEMORY:
+    return "out of memory";
+  case KILN_BUSY:
+    return "busy";
+  case KILN_UNSUPPORTED:
+    return "unsupported";
+  case KILN_BUFFER_TOO_SMALL:
+    return "buffer too small";
+  case KILN_ABI_MISMATCH:
+    return "ABI mismatch";
+  case KILN_CPU_UNSUPPORTED:
+    return "CPU not supported";
+  case KILN_INVALID_ARTEFACT:
+    return "not an artefact";
+  case KILN_CORRUPT:
+    return "corrupt artefact";
+  case KILN_IO:
+    return "system error";
+  case KILN_INTERNAL:
+    return "internal error";
+  }
+  return "unknown status";
+}
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* KILN_C_STATUS_H */

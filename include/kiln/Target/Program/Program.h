@@ -1,0 +1,87 @@
+//===- Program.h - plan.program as native code ------------------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Turns a program into the functions and the table of kiln-c/ModuleABI.h. The
+// functions are built as MLIR, so that they go through the lowering that the
+// kernels take; the table is added to the LLVM module at the end.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_TARGET_PROGRAM_PROGRAM_H
+#define KILN_TARGET_PROGRAM_PROGRAM_H
+
+#include "dialects/Plan/IR/PlanDialect.h"
+#include "kiln/Target/KernelFacts.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "llvm/ADT/DenseMap.h"
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringMap.h"
+
+namespace llvm {
+class Module;
+}
+
+namespace kiln {
+
+/// What the program keeps where; computed once, read by code and table.
+struct ProgramLayout {
+  /// A constant of the weights section. `layout` says how it is packed.
+  struct Weight {
+    mlir::ElementsAttr value;
+    mlir::StringAttr layout;
+    uint64_t offset = 0, bytes = 0;
+    uint32_t crc32c = 0;
+  };
+  struct ArenaBuffer {
+    Expr bytes;
+    uint32_t first = 0, last = 0;
+  };
+  struct Launch {
+    std::string kernel, nodes;
+  };
+  /// Input symbols, then those that bind() reads from inputs, then late ones.
+  llvm::SmallVector<std::string> symbols;
+  size_t numInputSymbols = 0, numBoundSymbols = 0;
+  llvm::SmallVector<Weight> weights;
+  uint64_t weightsSize = 0;
+  llvm::DenseMap<mlir::Value, unsigned> weightOf; // by plan.constant
+  llvm::SmallVector<unsigned> defaultWeights;     // by input; ~0u: none
+  llvm::SmallVector<ArenaBuffer> arena;
+  llvm::DenseMap<mlir::Value, unsigned> arenaOf; // by plan.alloc
+  llvm::SmallVector<Launch> launches;
+  llvm::SmallVector<std::string> constraints;
+  llvm::SmallVector<mlir::RankedTensorType> outputs;
+  bool readsInputs = false;
+
+  bool isLate(const Expr &expr) const;
+  bool isLate(mlir::Type tensor) const;
+  unsigned symbolIndex(llvm::StringRef name) const;
+};
+
+/// Bytes that a tensor type takes in memory.
+Expr bytesOf(mlir::Type tensor);
+
+/// Decides everything but the weights' bytes and offsets.
+ProgramLayout layoutProgram(plan::ProgramOp program);
+
+/// Adds func.func @kiln_generated_{bind,sizes,output_dims,run} to `into`, which
+/// declare the kernels that they launch.
+void buildProgram(plan::ProgramOp program, const ProgramLayout &layout,
+                  const llvm::StringMap<KernelFacts> &kernels, mlir::ModuleOp into);
+
+struct ModuleInfo {
+  std::string name, producer, target, features, batchSymbol;
+  uint8_t digest[32] = {};
+};
+
+/// Defines kiln_generated_module in a module that buildProgram's functions have
+/// been lowered into.
+void addModuleTable(plan::ProgramOp program, const ProgramLayout &layout, const ModuleInfo &info,
+                    llvm::Module &module);
+
+} // namespace kiln
+
+#endif // KILN_TARGET_PROGRAM_PROGRAM_H

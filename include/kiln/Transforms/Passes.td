@@ -1,0 +1,48 @@
+//===- Passes.td - Passes on the kiln dialect --------------*- tablegen -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_TRANSFORMS_PASSES_TD
+#define KILN_TRANSFORMS_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def FoldConstantsPass : Pass<"kiln-fold-constants", "::mlir::func::FuncOp"> {
+  // Made by createFoldConstantsPass, which takes the tables that the pass reads.
+  let constructor = "nullptr";
+  let summary = "Evaluates ops whose operands are constants";
+  let description = [{
+    Uses the reference evaluation, so a folded value is what the oracle says.
+    Results that would be much larger than their operands stay ops: a splat
+    that is expanded costs nothing at run time and megabytes in a file.
+  }];
+  let statistics = [Statistic<"numFolded", "ops-folded", "Number of ops evaluated">];
+}
+
+def FusePass : Pass<"kiln-fuse", "::mlir::func::FuncOp"> {
+  // Made by createFusePass, which takes the tables that the pass reads.
+  let constructor = "nullptr";
+  let summary = "Groups ops into kiln.fusion";
+  let description = [{
+    The generic fuser. Walks ops from results to operands; an op starts a group
+    and takes in producers: pullable ones that nothing else needs, and one anchor
+    (contraction, reduction, pool ...) behind a chain of pointwise ops. Every
+    op that needs a kernel ends up in a fusion; views and constants stay out.
+  }];
+  let statistics = [Statistic<"numFusions", "fusions", "Number of fusions made">];
+}
+
+def PlanPass : Pass<"kiln-plan", "::mlir::ModuleOp"> {
+  // Made by createPlanPass, which takes the tables that the pass reads.
+  let constructor = "nullptr";
+  let summary = "Turns the function of fusions into plan.program and plan.kernel";
+  let description = [{
+    Equal fusions share a kernel: their regions are compared with sizes renamed
+    and, for pointwise kernels, with neighbouring axes merged.
+  }];
+  let dependentDialects = ["::kiln::plan::PlanDialect"];
+}
+
+#endif // KILN_TRANSFORMS_PASSES_TD

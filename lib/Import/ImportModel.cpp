@@ -1,0 +1,415 @@
+//===- ImportModel.cpp - A checked ONNX graph as kiln IR ------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kiln/Import/ImportModel.h"
+#include "SymbolicValues.h"
+#include "dialects/Kiln/ops/Constant/Constant.h"
+#include "dialects/Kiln/ops/Symbol/Symbol.h"
+#include "kiln/Import/ONNX/Load.h"
+#include "kiln/Reference/TensorData.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/IR/Diagnostics.h"
+
+using namespace mlir;
+using namespace kiln;
+
+namespace {
+
+/// State of one import, shared by all nodes.
+class ModelImporter {
+public:
+  ModelImporter(onnx::Model &model, const ImportOptions &options, const ImportTable &table,
+                MLIRContext &context, kiln::DiagnosticEngine &diags)
+      : model(model), options(options), table(table), context(context), b(&context), diags(diags) {}
+
+  OwningOpRef<ModuleOp> run();
+
+  onnx::Model &model;
+  const ImportOptions &options;
+  const ImportTable &table;
+  MLIRContext &context;
+  OpBuilder b;
+  kiln::DiagnosticEngine &diags;
+  SymbolicValues symbolic;
+  DenseMap<onnx::ValueId, Value> values;
+  /// Values that a reported node should have made.
+  DenseSet<onnx::ValueId> missing;
+
+  void importNode(const onnx::Node &node, unsigned depth);
+  ElementsAttr elements(const onnx::Tensor &tensor, const Twine &what);
+
+private:
+  std::optional<RankedTensorType> inputType(const onnx::ValueInfo &info);
+  Expr inputDim(const onnx::ValueInfo &info, size_t axis);
+  Expr declareSymbol(StringRef modelName, StringRef symbol);
+  ImportHandler handlerOf(const onnx::Node &node) const;
+  bool isSupported(const onnx::Node &node) const;
+  void reportUnsupported(const onnx::Node &node);
+  void poison(const onnx::Node &node);
+  void setSymbols(ModuleOp module);
+  bool importInputs(func::FuncOp function);
+  void importOutputs(func::FuncOp function);
+
+  struct Symbol {
+    std::string symbol, modelName;
+    DimRange range;
+  };
+  std::vector<Symbol> symbols;
+  std::map<std::string, Expr> symbolOf; // by the model's name
+  std::set<std::string> usedDims;
+};
+
+class OnnxNodeImporter final : public NodeImporter {
+public:
+  OnnxNodeImporter(ModelImporter &importer, const onnx::Node &node, Location loc)
+      : NodeImporter(importer.b, loc), importer(importer), node(node) {}
+
+  StringRef opType() const override { return node.opType; }
+  int sinceVersion() const override { return node.sinceVersion; }
+  unsigned numInputs() const override { return static_cast<unsigned>(node.inputs.size()); }
+  unsigned numOutputs() const override { return static_cast<unsigned>(node.outputs.size()); }
+  Value input(unsigned i) const override { return importer.values.lookup(node.input(i)); }
+  bool outputUsed(unsigned i) const override { return node.output(i) != onnx::noValue; }
+
+  using NodeImporter::floatAttr;
+  using NodeImporter::intAttr;
+  std::optional<int64_t> intAttr(StringRef name) const override {
+    auto *a = node.attribute(name);
+    return a ? std::optional(a->i) : std::nullopt;
+  }
+  std::optional<double> floatAttr(StringRef name) const override {
+    auto *a = node.attribute(name);
+    return a ? std::optional<double>(a->f) : std::nullopt;
+  }
+  std::optional<StringRef> stringAttr(StringRef name) const override {
+    auto *a = node.attribute(name);
+    return a ? std::optional<StringRef>(a->s) : std::nullopt;
+  }
+  std::optional<SmallVector<int64_t>> intsAttr(StringRef name) const override {
+    auto *a = node.attribute(name);
+    return a ? std::optional(SmallVector<int64_t>(a->ints.begin(), a->ints.end())) : std::nullopt;
+  }
+  std::optional<SmallVector<double>> floatsAttr(StringRef name) const override {
+    auto *a = node.attribute(name);
+    return a ? std::optional(SmallVector<double>(a->floats.begin(), a->floats.end()))
+             : std::nullopt;
+  }
+  std::optional<SmallVector<std::string>> stringsAttr(StringRef name) const override {
+    auto *a = node.attribute(name);
+    return a ? std::optional(SmallVector<std::string>(a->strings.begin(), a->strings.end()))
+             : std::nullopt;
+  }
+  ElementsAttr tensorAttr(StringRef name) const override {
+    auto *a = node.attribute(name);
+    if (!a || a->tensors.empty())
+      return nullptr;
+    return importer.elements(a->tensors.front(), "attribute '" + name + "' of " + node.label());
+  }
+
+  FailureOr<Shape> exprs(unsigned i) override {
+    std::string hint = importer.model.values[node.inputs[i]].name;
+    if (auto elements = importer.symbolic.findOrBind(input(i), b, loc, hint))
+      return Shape(elements->begin(), elements->end());
+    return refuse("input " + Twine(i) + " ('" + hint +
+                      "') holds sizes whose number is not known or above " +
+                      Twine(SymbolicValues::maxElements),
+                  "a shape operand of static length");
+  }
+  std::optional<SmallVector<int64_t>> constantInts(Value value) const override {
+    auto elements = importer.symbolic.find(value);
+    SmallVector<int64_t> ints;
+    for (const Expr &element : elements ? ArrayRef<Expr>(*elements) : ArrayRef<Expr>()) {
+      if (!element.constant())
+        return std::nullopt;
+      ints.push_back(*element.constant());
+    }
+    return elements ? std::optional(ints) : std::nullopt;
+  }
+  Expr freshSymbol(StringRef hint, bool isSize) override {
+    return importer.symbolic.fresh(hint, isSize);
+  }
+  Shape bind(Value tensor, StringRef hint, bool isSize) override {
+    auto symbols = importer.symbolic.bind(tensor, b, loc, hint, isSize);
+    return Shape(symbols.begin(), symbols.end());
+  }
+  void require(const Expr &x, const Expr &y, const Twine &text) override {
+    if (x == y)
+      return;
+    auto message = (Twine(node.label()) + ": " + text).str();
+    RequireOp::create(b, loc, exprsAttr(b.getContext(), {x, y}), b.getStringAttr(message));
+  }
+
+  LogicalResult refuse(const Twine &reason, const Twine &hint) override {
+    auto &diag = importer.diags.report(Diag::UnsupportedForm, reason.str());
+    locate(diag);
+    if (std::string text = hint.str(); !text.empty())
+      diag.nearestSupported(text);
+    return failure();
+  }
+  LogicalResult invalid(const Twine &reason) override {
+    locate(importer.diags.report(Diag::SchemaViolation, reason.str()));
+    return failure();
+  }
+
+private:
+  void locate(kiln::Diagnostic &diag) {
+    diag.atNode(node.label()).withOp(node.opType, node.domain, node.opset);
+  }
+
+  ModelImporter &importer;
+  const onnx::Node &node;
+};
+
+} // namespace
+
+ElementsAttr ModelImporter::elements(const onnx::Tensor &tensor, const Twine &what) {
+  Type type = elementTypeOfOnnx(&context, static_cast<int64_t>(tensor.elemType));
+  if (!type) {
+    diags.report(Diag::UnsupportedType, what.str(), onnx::elemTypeName(tensor.elemType));
+    return nullptr;
+  }
+  TensorData data(RankedTensorType::get(tensor.dims, type),
+                  reinterpret_cast<const char *>(tensor.data), tensor.owner);
+  return elementsAttr(data, tensor.name.empty() ? "constant" : tensor.name);
+}
+
+Expr ModelImporter::declareSymbol(StringRef modelName, StringRef symbol) {
+  auto range = options.dims.find(modelName.str());
+  if (range != options.dims.end()) {
+    usedDims.insert(modelName.str());
+    if (range->second.isFixed())
+      return range->second.lower;
+  }
+  std::string name = symbolic.claim(symbol);
+  symbols.push_back(
+      {name, modelName.str(), range == options.dims.end() ? DimRange() : range->second});
+  return Expr::symbol(name);
+}
+
+Expr ModelImporter::inputDim(const onnx::ValueInfo &info, size_t axis) {
+  const onnx::Dim &dim = info.type.dims[axis];
+  if (dim.kind == onnx::Dim::Kind::Fixed)
+    return dim.value;
+  // Unset dims mean no shared size: each gets a symbol of its own.
+  bool named = dim.kind == onnx::Dim::Kind::Symbol;
+  std::string modelName = named ? dim.symbol : info.name + "_" + std::to_string(axis);
+  auto it = symbolOf.find(modelName);
+  if (it == symbolOf.end())
+    it = symbolOf.emplace(modelName, declareSymbol(modelName, modelName)).first;
+  return it->second;
+}
+
+std::optional<RankedTensorType> ModelImporter::inputType(const onnx::ValueInfo &info) {
+  Type element = info.type.isTensor()
+                     ? elementTypeOfOnnx(&context, static_cast<int64_t>(info.type.elemType))
+                     : Type();
+  if (!element) {
+    diags.report(Diag::UnsupportedType, "input '" + info.name + "'", info.type.str());
+    return std::nullopt;
+  }
+  if (!info.type.hasShape) {
+    diags
+        .report(Diag::UnsupportedForm,
+                "input '" + info.name + "' has no shape, so its rank is not known")
+        .nearestSupported("a shape with named or unnamed dimensions");
+    return std::nullopt;
+  }
+  Shape shape;
+  for (size_t axis = 0; axis < info.type.dims.size(); ++axis)
+    shape.push_back(inputDim(info, axis));
+  return tensorType(shape, element);
+}
+
+bool ModelImporter::importInputs(func::FuncOp function) {
+  bool good = true;
+  for (onnx::ValueId id : model.graph.inputs) {
+    const onnx::ValueInfo &info = model.values[id];
+    const onnx::Initializer *preset = model.graph.defaultOf(id);
+    auto type = inputType(info);
+    if (!type) {
+      good = false;
+      continue;
+    }
+    NamedAttrList attributes;
+    attributes.set(nameAttr, b.getStringAttr(info.name));
+    if (preset) {
+      ElementsAttr value = elements(preset->tensor, "initializer '" + info.name + "'");
+      if (!value)
+        return false;
+      attributes.set(defaultAttr, value);
+    }
+    unsigned index = function.getNumArguments();
+    if (failed(function.insertArgument(index, *type, attributes.getDictionary(&context),
+                                       b.getUnknownLoc())))
+      return false;
+    values[id] = function.getArgument(index);
+  }
+  for (const onnx::Initializer &initializer : model.graph.initializers) {
+    if (initializer.isInput)
+      continue;
+    StringRef name = model.values[initializer.value].name;
+    ElementsAttr value = elements(initializer.tensor, "initializer '" + name + "'");
+    if (!value) {
+      missing.insert(initializer.value);
+      continue;
+    }
+    values[initializer.value] = ConstantOp::create(b, NameLoc::get(b.getStringAttr(name)), value);
+  }
+  return good;
+}
+
+ImportHandler ModelImporter::handlerOf(const onnx::Node &node) const {
+  return table.find(node.domain.empty() ? node.opType : node.domain + ":" + node.opType,
+                    node.sinceVersion);
+}
+
+bool ModelImporter::isSupported(const onnx::Node &node) const {
+  return handlerOf(node) || onnx::hasSchemaFunction(model, node);
+}
+
+void ModelImporter::reportUnsupported(const onnx::Node &node) {
+  diags
+      .report(Diag::UnsupportedOperator, node.opType, node.domain.empty() ? "ai.onnx" : node.domain,
+              node.opset)
+      .atNode(node.label())
+      .withOp(node.opType, node.domain, node.opset);
+}
+
+void ModelImporter::poison(const onnx::Node &node) {
+  for (onnx::ValueId id : node.outputs)
+    if (id != onnx::noValue)
+      missing.insert(id);
+}
+
+static onnx::Type onnxTypeOf(Value value, const onnx::Type &known) {
+  if (!value)
+    return onnx::Type();
+  onnx::Type type = known;
+  type.kind = onnx::Type::Kind::Tensor;
+  type.elemType = static_cast<onnx::ElemType>(onnxNumberOf(elementTypeOf(value)));
+  type.hasShape = true;
+  type.dims.clear();
+  for (const Expr &dim : shapeOf(value))
+    type.dims.push_back(dim.constant() ? onnx::Dim::fixed(*dim.constant())
+                                       : onnx::Dim{onnx::Dim::Kind::Symbol, -1, dim.str().str()});
+  return type;
+}
+
+void ModelImporter::importNode(const onnx::Node &node, unsigned depth) {
+  if (llvm::any_of(node.inputs, [&](onnx::ValueId id) { return missing.contains(id); }))
+    return poison(node);
+
+  Location loc = NameLoc::get(b.getStringAttr(node.name.empty() ? node.label() : node.name));
+  // What inference and verifiers say about this node.
+  std::string complaint;
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diag) {
+    if (diag.getSeverity() == DiagnosticSeverity::Error && complaint.empty())
+      complaint = diag.str();
+    return success();
+  });
+  size_t errorsBefore = diags.errorCount();
+  if (ImportHandler handle = handlerOf(node)) {
+    OnnxNodeImporter importer(*this, node, loc);
+    auto results = handle(importer);
+    bool good = succeeded(results);
+    for (auto [i, id] : llvm::enumerate(node.outputs)) {
+      if (id == onnx::noValue)
+        continue;
+      Value result = good && i < results->size() ? (*results)[i] : Value();
+      if (result)
+        values[id] = result;
+      else
+        missing.insert(id), good = false;
+    }
+    if (!good && diags.errorCount() == errorsBefore)
+      (void)importer.invalid(complaint.empty() ? "the importer gave no result" : complaint);
+    return;
+  }
+  SmallVector<onnx::Type> types;
+  for (onnx::ValueId id : node.inputs)
+    types.push_back(id == onnx::noValue ? onnx::Type()
+                                        : onnxTypeOf(values.lookup(id), model.typeOf(id)));
+  onnx::Expansion expansion;
+  // Function bodies call functions: a schema that expands into itself must end.
+  constexpr unsigned maxDepth = 16;
+  if (depth < maxDepth && onnx::expandSchemaFunction(model, node, types, expansion, diags)) {
+    for (const onnx::Node &inner : expansion.nodes)
+      importNode(inner, depth + 1);
+    return;
+  }
+  poison(node);
+  if (diags.errorCount() == errorsBefore)
+    reportUnsupported(node);
+}
+
+void ModelImporter::importOutputs(func::FuncOp function) {
+  SmallVector<Value> results;
+  SmallVector<Type> types;
+  for (const onnx::Output &output : model.graph.outputs) {
+    Value value = values.lookup(output.value);
+    if (!value)
+      return;
+    results.push_back(value);
+    types.push_back(value.getType());
+  }
+  func::ReturnOp::create(b, b.getUnknownLoc(), results);
+  function.setFunctionType(FunctionType::get(&context, function.getArgumentTypes(), types));
+  for (auto [i, output] : llvm::enumerate(model.graph.outputs))
+    function.setResultAttr(static_cast<unsigned>(i), nameAttr, b.getStringAttr(output.name));
+}
+
+void ModelImporter::setSymbols(ModuleOp module) {
+  SmallVector<StringRef> names, modelNames;
+  SmallVector<int64_t> lower, upper;
+  for (const Symbol &symbol : symbols) {
+    names.push_back(symbol.symbol);
+    modelNames.push_back(symbol.modelName);
+    lower.push_back(symbol.range.lower);
+    upper.push_back(symbol.range.upper);
+  }
+  module->setAttr(symbolsAttr, b.getStrArrayAttr(names));
+  module->setAttr(symbolNamesAttr, b.getStrArrayAttr(modelNames));
+  module->setAttr(lowerAttr, b.getDenseI64ArrayAttr(lower));
+  module->setAttr(upperAttr, b.getDenseI64ArrayAttr(upper));
+}
+
+OwningOpRef<ModuleOp> ModelImporter::run() {
+  for (const onnx::Node &node : model.graph.nodes)
+    if (!isSupported(node))
+      reportUnsupported(node);
+  OwningOpRef<ModuleOp> module = ModuleOp::create(b.getUnknownLoc());
+  b.setInsertionPointToEnd(module->getBody());
+  auto function = func::FuncOp::create(b, b.getUnknownLoc(), "main", b.getFunctionType({}, {}));
+  b.setInsertionPointToEnd(function.addEntryBlock());
+  if (!importInputs(function))
+    return nullptr;
+  for (const auto &[name, range] : options.dims)
+    if (!usedDims.count(name)) {
+      std::string known;
+      for (const Symbol &symbol : symbols)
+        known += (known.empty() ? "" : ", ") + symbol.modelName;
+      diags.report(Diag::Usage, "--dim " + name + ": the model has no such dimension" +
+                                    (known.empty() ? "" : " (it has " + known + ")"));
+    }
+  // Go on after errors: the user wants to hear of every node at once.
+  for (const onnx::Node &node : model.graph.nodes)
+    if (isSupported(node))
+      importNode(node, 0);
+    else
+      poison(node);
+  if (diags.hasErrors())
+    return nullptr;
+  importOutputs(function);
+  setSymbols(*module);
+  return module;
+}
+
+OwningOpRef<ModuleOp> kiln::importModel(onnx::Model &model, const ImportOptions &options,
+                                        const ImportTable &table, MLIRContext &context,
+                                        kiln::DiagnosticEngine &diags) {
+  return ModelImporter(model, options, table, context, diags).run();
+}

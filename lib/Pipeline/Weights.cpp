@@ -1,0 +1,61 @@
+//===- Weights.cpp - The bytes of the weights section ---------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Weights.h"
+#include "kiln/Reference/TensorData.h"
+
+using namespace mlir;
+using namespace kiln;
+
+/// The segment's bytes: the constant's own, or packed by the op that reads it.
+static void setBytes(WeightSegment &segment, const TensorData &data, StringRef layout,
+                     const KernelTable &kernels) {
+  if (layout.empty()) {
+    segment.size = static_cast<uint64_t>(data.byteSize());
+    auto keep = std::make_shared<TensorData>(data);
+    segment.data = ArrayRef(reinterpret_cast<const uint8_t *>(keep->bytes()), segment.size);
+    segment.owner = keep;
+    return;
+  }
+  auto [op, name] = layout.split(':');
+  auto packed = std::make_shared<SmallVector<char, 0>>(
+      kernels.find(op)->pack(name, data.type(), data.bytes()));
+  segment.size = packed->size();
+  segment.data = ArrayRef(reinterpret_cast<const uint8_t *>(packed->data()), packed->size());
+  segment.owner = packed;
+}
+
+std::vector<WeightSegment> kiln::collectWeights(ProgramLayout &layout, const KernelTable &kernels) {
+  std::vector<WeightSegment> segments;
+  for (auto [i, weight] : llvm::enumerate(layout.weights)) {
+    WeightSegment segment;
+    segment.name = "w" + std::to_string(i);
+    setBytes(segment, *tensorDataOf(weight.value), weight.layout.getValue(), kernels);
+    segments.push_back(std::move(segment));
+  }
+  layout.weightsSize = layoutWeights(segments);
+  return segments;
+}
+
+ModelHeaderTensor kiln::headerTensor(StringRef name, Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  Type element = tensor.getElementType();
+  unsigned bits = element.isInteger(1) ? 8 : element.getIntOrFloatBitWidth();
+  ModelHeaderTensor header;
+  header.name = name.str();
+  if (element.isF32() || element.isF64())
+    header.cType = element.isF32() ? "float" : "double";
+  else if (element.isInteger(1))
+    header.cType = "uint8_t";
+  else
+    header.cType = (isa<FloatType>(element) || element.isUnsignedInteger() ? "uint" : "int") +
+                   std::to_string(bits) + "_t";
+  llvm::raw_string_ostream(header.dtype) << element;
+  for (const Expr &dim : shapeOf(type))
+    header.dims.push_back({dim.constant().value_or(-1), dim.str().str()});
+  return header;
+}

@@ -1,0 +1,184 @@
+//===- ModuleTable.cpp - The table that the runtime reads -----------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// Writes kiln_generated_module field by field in the order of
+// kiln-c/ModuleABI.h. LLVM lays the structs out as the C compiler does.
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Kiln/IR/ModelAttributes.h"
+#include "dialects/Kiln/IR/TensorTypes.h"
+#include "kiln-c/ModuleABI.h"
+#include "kiln/Target/Program/Program.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/IR/DerivedTypes.h"
+#include "llvm/IR/GlobalVariable.h"
+#include "llvm/IR/Module.h"
+
+using namespace mlir;
+using namespace kiln;
+using llvm::Constant;
+
+namespace {
+class TableWriter {
+public:
+  TableWriter(llvm::Module &module) : module(module), context(module.getContext()) {}
+
+  Constant *number(unsigned bits, uint64_t value) {
+    return llvm::ConstantInt::get(llvm::Type::getIntNTy(context, bits), value);
+  }
+  Constant *u32(uint64_t value) { return number(32, value); }
+  Constant *u64(uint64_t value) { return number(64, value); }
+  Constant *null() { return llvm::ConstantPointerNull::get(llvm::PointerType::get(context, 0)); }
+  Constant *record(ArrayRef<Constant *> fields) { return llvm::ConstantStruct::getAnon(fields); }
+
+  Constant *text(StringRef value) {
+    Constant *&known = strings[value];
+    if (!known)
+      known = global(llvm::ConstantDataArray::getString(context, value));
+    return known;
+  }
+  /// The address of a constant array; null when it is empty.
+  Constant *array(ArrayRef<Constant *> elements) {
+    if (elements.empty())
+      return null();
+    auto type = llvm::ArrayType::get(elements.front()->getType(), elements.size());
+    return global(llvm::ConstantArray::get(type, elements));
+  }
+  llvm::GlobalVariable *global(Constant *value, StringRef name = "") {
+    auto *variable = new llvm::GlobalVariable(module, value->getType(), true,
+                                              llvm::GlobalValue::PrivateLinkage, value, name);
+    variable->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::Global);
+    return variable;
+  }
+
+  llvm::Module &module;
+  llvm::LLVMContext &context;
+
+private:
+  llvm::StringMap<Constant *> strings;
+};
+
+/// DLPack's type codes.
+kiln_module_dtype dtypeOf(Type element) {
+  uint8_t bits = static_cast<uint8_t>(element.isInteger(1) ? 8 : element.getIntOrFloatBitWidth());
+  uint8_t code = element.isInteger(1)          ? 6
+                 : element.isBF16()            ? 4
+                 : isa<FloatType>(element)     ? 2
+                 : element.isUnsignedInteger() ? 1
+                                               : 0;
+  return {code, bits, 1};
+}
+} // namespace
+
+void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout,
+                          const ModuleInfo &info, llvm::Module &module) {
+  TableWriter w(module);
+  auto symbolNames = program->getAttrOfType<ArrayAttr>(symbolNamesAttr);
+  auto modelName = [&](StringRef symbol) {
+    for (auto [name, shown] : llvm::zip(program.getSymbols(), symbolNames))
+      if (cast<StringAttr>(name).getValue() == symbol)
+        return cast<StringAttr>(shown).getValue();
+    return symbol;
+  };
+  auto dimRecord = [&](const Expr &dim) {
+    StringRef symbol = dim.symbolName();
+    int64_t index = symbol.empty() ? -1 : static_cast<int64_t>(layout.symbolIndex(symbol));
+    StringRef text = symbol.empty() ? dim.str() : modelName(symbol);
+    return w.record({w.u64(static_cast<uint64_t>(dim.constant().value_or(-1))),
+                     w.u32(static_cast<uint64_t>(index)), w.u32(0), w.text(text)});
+  };
+  auto tensorRecord = [&](StringRef name, RankedTensorType type, uint32_t flags,
+                          uint64_t defaultOffset) {
+    SmallVector<Constant *> dims;
+    for (const Expr &dim : shapeOf(type))
+      dims.push_back(dimRecord(dim));
+    kiln_module_dtype dtype = dtypeOf(type.getElementType());
+    return w.record({w.text(name),
+                     w.record({w.number(8, dtype.code), w.number(8, dtype.bits), w.number(16, 1)}),
+                     w.u32(dims.size()), w.array(dims), w.u32(flags), w.u32(0),
+                     w.u64(defaultOffset)});
+  };
+
+  SmallVector<Constant *> inputs, outputs, symbols, buffers, launches, weights, constraints;
+  for (auto [i, argument] : llvm::enumerate(program.getBody().front().getArguments())) {
+    unsigned weight = layout.defaultWeights[i];
+    bool optional = weight != ~0u;
+    inputs.push_back(tensorRecord(cast<StringAttr>(program.getInputNames()[i]).getValue(),
+                                  cast<RankedTensorType>(argument.getType()),
+                                  optional ? KILN_MODULE_TENSOR_OPTIONAL : 0,
+                                  optional ? layout.weights[weight].offset : 0));
+  }
+  for (auto [i, type] : llvm::enumerate(layout.outputs))
+    outputs.push_back(tensorRecord(cast<StringAttr>(program.getOutputNames()[i]).getValue(), type,
+                                   layout.isLate(type) ? KILN_MODULE_TENSOR_LATE : 0, 0));
+  for (auto [i, name] : llvm::enumerate(layout.symbols)) {
+    bool isInput = i < layout.numInputSymbols;
+    symbols.push_back(
+        w.record({w.text(modelName(name)),
+                  w.u64(static_cast<uint64_t>(isInput ? program.getLower()[i] : INT64_MIN)),
+                  w.u64(static_cast<uint64_t>(isInput ? program.getUpper()[i] : INT64_MAX))}));
+  }
+  for (const auto &buffer : layout.arena)
+    buffers.push_back(w.record({w.u32(buffer.first), w.u32(buffer.last)}));
+  for (const auto &launch : layout.launches)
+    launches.push_back(w.record({w.text(launch.kernel), w.text(launch.nodes)}));
+  for (auto [i, weight] : llvm::enumerate(layout.weights))
+    weights.push_back(w.record({w.text("w" + std::to_string(i)), w.u64(weight.offset),
+                                w.u64(weight.bytes), w.u32(weight.crc32c), w.u32(0)}));
+  for (const std::string &text : layout.constraints)
+    constraints.push_back(w.text(text));
+
+  auto *weightsBase =
+      new llvm::GlobalVariable(module, llvm::ArrayType::get(llvm::Type::getInt8Ty(w.context), 0),
+                               true, llvm::GlobalValue::ExternalLinkage, nullptr, "kiln_weights");
+  weightsBase->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  Constant *digest = llvm::ConstantDataArray::get(w.context, ArrayRef<uint8_t>(info.digest));
+  Constant *table = w.record({
+      w.u32(KILN_MODULE_MAGIC),
+      w.number(16, KILN_MODULE_ABI_MAJOR),
+      w.number(16, KILN_MODULE_ABI_MINOR),
+      w.u32(sizeof(kiln_module)),
+      w.u32(inputs.size()),
+      w.u32(outputs.size()),
+      w.u32(symbols.size()),
+      w.u32(layout.numInputSymbols),
+      w.u32(layout.numBoundSymbols),
+      w.u32(buffers.size()),
+      w.u32(launches.size()),
+      w.u32(weights.size()),
+      w.u32(constraints.size()),
+      w.text(info.name),
+      w.text(info.producer),
+      w.text(info.target),
+      w.text(info.features),
+      info.batchSymbol.empty() ? w.null() : w.text(info.batchSymbol),
+      digest,
+      w.array(inputs),
+      w.array(outputs),
+      w.array(symbols),
+      w.array(buffers),
+      w.array(launches),
+      w.array(weights),
+      w.array(constraints),
+      weightsBase,
+      w.u64(layout.weightsSize),
+      module.getFunction("kiln_generated_bind"),
+      module.getFunction("kiln_generated_sizes"),
+      module.getFunction("kiln_generated_output_dims"),
+      module.getFunction("kiln_generated_run"),
+      w.u32(layout.readsInputs),
+      w.u32(0),
+  });
+  auto *global =
+      new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::ExternalLinkage,
+                               table, "kiln_generated_module");
+  global->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  for (StringRef name : {"kiln_generated_bind", "kiln_generated_sizes",
+                         "kiln_generated_output_dims", "kiln_generated_run"})
+    module.getFunction(name)->setLinkage(llvm::GlobalValue::InternalLinkage);
+}

@@ -1,0 +1,20 @@
+//===- PassDetail.h - Base classes of the passes ----------------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_LIB_TRANSFORMS_PASSDETAIL_H
+#define KILN_LIB_TRANSFORMS_PASSDETAIL_H
+
+#include "kiln/Transforms/Passes.h"
+
+namespace kiln {
+#define GEN_PASS_DECL
+#define GEN_PASS_DEF_FOLDCONSTANTSPASS
+#define GEN_PASS_DEF_FUSEPASS
+#define GEN_PASS_DEF_PLANPASS
+#include "kiln/Transforms/Passes.h.inc"
+} // namespace kiln
+
+#endif // KILN_LIB_TRANSFORMS_PASSDETAIL_H

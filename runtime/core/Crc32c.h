@@ -1,0 +1,20 @@
+//===- Crc32c.h - CRC-32C (Castagnoli) of memory ------------- -*- C++ -*--===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_RUNTIME_CORE_CRC32C_H
+#define KILN_RUNTIME_CORE_CRC32C_H
+
+#include <cstdint>
+
+namespace kiln::rt {
+
+/// The checksum of iSCSI: initial value and result inverted, so that the
+/// checksum of "123456789" is 0xe3069283. `previous` continues an earlier one.
+uint32_t crc32c(const void *data, uint64_t size, uint32_t previous = 0);
+
+} // namespace kiln::rt
+
+#endif // KILN_RUNTIME_CORE_CRC32C_H

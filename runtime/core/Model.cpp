@@ -1,0 +1,222 @@
+//===- Model.cpp - The immutable half: specs, checks, counts --------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Model.h"
+
+#include "Cpu.h"
+#include "Crc32c.h"
+#include "Tensors.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace kiln::rt {
+
+static constexpr uint32_t kMaxRank = 64;
+
+/// The stand-in of an optional input has static dims and lies in the weights.
+static bool hasDefault(const kiln_module &module, const kiln_module_tensor &tensor) {
+  int64_t sizes[kMaxRank];
+  for (uint32_t axis = 0; axis != tensor.rank; ++axis)
+    sizes[axis] = tensor.dims[axis].size;
+  uint64_t bytes;
+  return denseBytes(sizes, tensor.rank, tensor.dtype, bytes) && bytes <= module.weights_size &&
+         tensor.default_offset <= module.weights_size - bytes;
+}
+
+static kiln_status_t checkTensors(const kiln_module &module, bool isInput, ErrorText &error) {
+  const kiln_module_tensor *tensors = isInput ? module.inputs : module.outputs;
+  uint32_t count = isInput ? module.num_inputs : module.num_outputs;
+  const char *kind = isInput ? "input" : "output";
+  for (uint32_t i = 0; i != count; ++i) {
+    const kiln_module_tensor &tensor = tensors[i];
+    if (!tensor.name || tensor.rank > kMaxRank || (tensor.rank && !tensor.dims) ||
+        tensor.dtype.bits == 0 || tensor.dtype.bits % 8 || tensor.dtype.lanes != 1)
+      return error.fail(KILN_CORRUPT, "%s %u of the module table makes no sense", kind, i);
+    for (uint32_t axis = 0; axis != tensor.rank; ++axis) {
+      const kiln_module_dim &dim = tensor.dims[axis];
+      bool named = dim.symbol >= 0 && uint32_t(dim.symbol) < module.num_symbols;
+      // The runtime evaluates no expression: an input's dim is a number or a
+      // symbol that it may bind.
+      bool known = dim.size >= 0
+                       ? dim.symbol < 0
+                       : !isInput || (named && uint32_t(dim.symbol) < module.num_input_symbols);
+      if (!known || !dim.text)
+        return error.fail(KILN_CORRUPT, "%s '%s' axis %u of the module table makes no sense", kind,
+                          tensor.name, axis);
+    }
+    if (isInput && (tensor.flags & KILN_MODULE_TENSOR_OPTIONAL) && !hasDefault(module, tensor))
+      return error.fail(KILN_CORRUPT, "the default of input '%s' lies outside the weights",
+                        tensor.name);
+  }
+  return KILN_OK;
+}
+
+kiln_status_t checkModule(const kiln_module &module, ErrorText &error) {
+  if (module.magic != KILN_MODULE_MAGIC)
+    return error.fail(KILN_CORRUPT, "the module table has no magic number");
+  if (module.abi_major != KILN_MODULE_ABI_MAJOR)
+    return error.fail(KILN_ABI_MISMATCH, "module ABI %u.%u, this runtime speaks %u.%u",
+                      module.abi_major, module.abi_minor, KILN_MODULE_ABI_MAJOR,
+                      KILN_MODULE_ABI_MINOR);
+  bool countsFit = module.struct_size >= sizeof(kiln_module) &&
+                   module.num_input_symbols <= module.num_bound_symbols &&
+                   module.num_bound_symbols <= module.num_symbols;
+  bool pointersFit =
+      module.name && module.bind && module.sizes && module.output_dims && module.run &&
+      (module.inputs || !module.num_inputs) && (module.outputs || !module.num_outputs) &&
+      (module.symbols || !module.num_symbols) && (module.buffers || !module.num_buffers) &&
+      (module.weight_table || !module.num_weights) &&
+      (module.constraints || !module.num_constraints) && (module.weights || !module.weights_size);
+  if (!countsFit || !pointersFit)
+    return error.fail(KILN_CORRUPT, "the parts of the module table do not fit together");
+  if (uintptr_t(module.weights) % KILN_MODULE_ALIGNMENT)
+    return error.fail(KILN_CORRUPT, "the weights are not aligned");
+  for (bool isInput : {true, false})
+    if (kiln_status_t status = checkTensors(module, isInput, error))
+      return status;
+  for (uint32_t i = 0; i != module.num_weights; ++i) {
+    const kiln_module_weight &weight = module.weight_table[i];
+    if (weight.offset > module.weights_size || weight.size > module.weights_size - weight.offset)
+      return error.fail(KILN_CORRUPT, "weight '%s' lies outside the weights", weight.name);
+  }
+  char missing[64];
+  if (findMissingFeature(module.features, missing, sizeof missing))
+    return error.fail(KILN_CPU_UNSUPPORTED,
+                      "built for %s, but this CPU has no %s; compile with another --cpu",
+                      module.target ? module.target : "another CPU", missing);
+  return KILN_OK;
+}
+
+kiln_status_t checkWeights(const kiln_module &module, ErrorText &error) {
+  for (uint32_t i = 0; i != module.num_weights; ++i) {
+    const kiln_module_weight &weight = module.weight_table[i];
+    uint32_t found = crc32c(module.weights + weight.offset, weight.size);
+    if (found != weight.crc32c)
+      return error.fail(KILN_CORRUPT, "weight '%s' is damaged: checksum %08x, expected %08x",
+                        weight.name, found, weight.crc32c);
+  }
+  return KILN_OK;
+}
+
+kiln_status_t Model::open(const kiln_api &api, const kiln_module &module,
+                          const kiln_model_options *given, kiln_model **model) {
+  if (!model)
+    return KILN_INVALID_ARGUMENT;
+  *model = nullptr;
+  kiln_model_options options;
+  if (!readOptions(&options, sizeof options, given))
+    return KILN_INVALID_ARGUMENT;
+  ErrorText error;
+  kiln_status_t status = KILN_OK;
+  if (options.flags & ~uint32_t(KILN_MODEL_VERIFY_WEIGHTS))
+    status = error.fail(KILN_INVALID_ARGUMENT, "flags: unknown bits in 0x%x", options.flags);
+  if (status == KILN_OK)
+    status = checkModule(module, error);
+  if (status == KILN_OK && (options.flags & KILN_MODEL_VERIFY_WEIGHTS))
+    status = checkWeights(module, error);
+  if (status == KILN_OK) {
+    auto *made = createObject<Model>(api, module);
+    if (made && made->guard.create() && made->makeSpecs()) {
+      *model = made;
+    } else {
+      if (made)
+        destroyObject(made);
+      status = error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
+    }
+  }
+  error.copyTo(options.error, options.error_size);
+  return status;
+}
+
+kiln_status_t Model::close() {
+  if (sessions.load(std::memory_order_acquire))
+    return KILN_BUSY;
+  destroyObject(this);
+  return KILN_OK;
+}
+
+bool Model::makeSpecs() {
+  size_t numDims = 0;
+  for (uint32_t i = 0; i != module.num_inputs; ++i)
+    numDims += module.inputs[i].rank;
+  for (uint32_t i = 0; i != module.num_outputs; ++i)
+    numDims += module.outputs[i].rank;
+  if (!inputs.allocate(module.num_inputs) || !outputs.allocate(module.num_outputs) ||
+      !dims.allocate(numDims))
+    return false;
+  kiln_dim_spec *nextDim = dims.begin();
+  auto fill = [&](const kiln_module_tensor &from, kiln_tensor_spec &to) {
+    to.struct_size = sizeof to;
+    to.name = from.name;
+    to.dtype = {from.dtype.code, from.dtype.bits, from.dtype.lanes};
+    to.rank = from.rank;
+    to.dims = nextDim;
+    if (from.flags & KILN_MODULE_TENSOR_OPTIONAL)
+      to.flags |= KILN_TENSOR_OPTIONAL;
+    if (from.flags & KILN_MODULE_TENSOR_LATE)
+      to.flags |= KILN_TENSOR_LATE;
+    for (uint32_t axis = 0; axis != from.rank; ++axis) {
+      const kiln_module_dim &dim = from.dims[axis];
+      const kiln_module_symbol *symbol = dim.symbol >= 0 ? &module.symbols[dim.symbol] : nullptr;
+      kiln_dim_spec &spec = *nextDim++;
+      spec.size = dim.size;
+      spec.lo = symbol ? symbol->lo : std::max<int64_t>(dim.size, 0);
+      spec.hi = symbol ? symbol->hi : dim.size >= 0 ? dim.size : INT64_MAX;
+      spec.text = dim.text;
+      spec.symbol = symbol ? symbol->name : nullptr;
+    }
+  };
+  for (uint32_t i = 0; i != module.num_inputs; ++i)
+    fill(module.inputs[i], inputs[i]);
+  for (uint32_t i = 0; i != module.num_outputs; ++i)
+    fill(module.outputs[i], outputs[i]);
+  return true;
+}
+
+void Model::fillInfo(kiln_model_info &out) const {
+  kiln_model_info info = {};
+  info.struct_size = std::min(out.struct_size, sizeof info);
+  auto orEmpty = [](const char *text) { return text ? text : ""; };
+  info.name = module.name;
+  info.producer = orEmpty(module.producer);
+  info.target = orEmpty(module.target);
+  info.features = orEmpty(module.features);
+  info.devices = "cpu";
+  info.batch = module.batch_symbol;
+  std::memcpy(info.digest, module.digest, sizeof info.digest);
+  info.abi = KILN_ABI_VERSION;
+  info.module_abi = uint32_t(module.abi_major) << 16 | module.abi_minor;
+  info.num_inputs = module.num_inputs;
+  info.num_outputs = module.num_outputs;
+  info.num_launches = module.num_launches;
+  info.num_weights = module.num_weights;
+  info.weights_size = module.weights_size;
+  std::memcpy(&out, &info, info.struct_size);
+}
+
+void Model::setError(const ErrorText &text) {
+  // A child forked while another thread was in here must not wait forever: a
+  // lost text is the smaller harm.
+  constexpr int patience = 1 << 20;
+  for (int i = 0; errorLock.exchange(true, std::memory_order_acquire); ++i)
+    if (i == patience)
+      return;
+  error = text;
+  errorLock.store(false, std::memory_order_release);
+}
+
+size_t Model::copyError(char *text, size_t size) {
+  constexpr int patience = 1 << 20;
+  for (int i = 0; errorLock.exchange(true, std::memory_order_acquire); ++i)
+    if (i == patience)
+      return 0;
+  size_t length = error.copyTo(text, size);
+  errorLock.store(false, std::memory_order_release);
+  return length;
+}
+
+} // namespace kiln::rt

@@ -1,0 +1,66 @@
+//===- Model.h - The immutable half: specs, checks, counts --- -*- C++ -*--===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_RUNTIME_CORE_MODEL_H
+#define KILN_RUNTIME_CORE_MODEL_H
+
+#include "ForkGuard.h"
+#include "Support.h"
+#include "kiln-c/ModuleABI.h"
+#include "kiln-c/Runtime.h"
+
+namespace kiln::rt {
+
+/// Refuses a table that this runtime or this CPU cannot run, or whose parts do
+/// not fit together.
+kiln_status_t checkModule(const kiln_module &module, ErrorText &error);
+
+/// Compares the checksum of every weight.
+kiln_status_t checkWeights(const kiln_module &module, ErrorText &error);
+
+class Model : public kiln_model {
+public:
+  /// `api` is the table that handles carry.
+  static kiln_status_t open(const kiln_api &api, const kiln_module &module,
+                            const kiln_model_options *options, kiln_model **model);
+
+  explicit Model(const kiln_api &api, const kiln_module &module) : module(module) {
+    this->api = &api;
+  }
+
+  static Model &of(kiln_model *model) { return *static_cast<Model *>(model); }
+  static const Model &of(const kiln_model *model) { return *static_cast<const Model *>(model); }
+
+  kiln_status_t close();
+  void fillInfo(kiln_model_info &info) const;
+  const kiln_tensor_spec *input(uint32_t index) const {
+    return index < inputs.size() ? &inputs[index] : nullptr;
+  }
+  const kiln_tensor_spec *output(uint32_t index) const {
+    return index < outputs.size() ? &outputs[index] : nullptr;
+  }
+
+  void setError(const ErrorText &text);
+  size_t copyError(char *text, size_t size);
+
+  const kiln_module &module;
+  /// Sessions notice a fork by it.
+  ForkGuard guard;
+  std::atomic<uint32_t> sessions{0};
+
+private:
+  bool makeSpecs();
+
+  Array<kiln_tensor_spec> inputs;
+  Array<kiln_tensor_spec> outputs;
+  Array<kiln_dim_spec> dims;
+  std::atomic<bool> errorLock{false};
+  ErrorText error;
+};
+
+} // namespace kiln::rt
+
+#endif // KILN_RUNTIME_CORE_MODEL_H

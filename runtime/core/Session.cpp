@@ -1,0 +1,348 @@
+//===- Session.cpp - The mutable half: life, plans, calls -----------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Session.h"
+
+#include "Executor.h"
+
+#include <cstring>
+
+namespace kiln::rt {
+
+//===----------------------------------------------------------------------===//
+// Life
+//===----------------------------------------------------------------------===//
+
+Session::Session(Model &model) : model(model), module(model.module) {
+  api = model.api;
+  model.sessions.fetch_add(1, std::memory_order_relaxed);
+}
+
+Session::~Session() {
+  if (ownsExecutor)
+    executor->api->destroy(executor);
+  else if (executor)
+    executor->api->release(executor);
+  model.sessions.fetch_sub(1, std::memory_order_release);
+}
+
+bool Session::allocate() {
+  size_t numDims = 0;
+  for (uint32_t i = 0; i != module.num_outputs; ++i)
+    numDims += module.outputs[i].rank;
+  if (!symbols.allocate(module.num_symbols) || !inputData.allocate(module.num_inputs) ||
+      !inputBytes.allocate(module.num_inputs) || !inputCopies.allocate(module.num_inputs) ||
+      !outputData.allocate(module.num_outputs) || !outputs.allocate(module.num_outputs) ||
+      !outputDims.allocate(2 * numDims) || !sizes.allocate(size_t(module.num_buffers) + 1) ||
+      !planner.allocate(module.num_buffers))
+    return false;
+  int64_t *next = outputDims.begin();
+  for (uint32_t i = 0; i != module.num_outputs; ++i) {
+    uint32_t rank = module.outputs[i].rank;
+    outputs[i].ownDims = next;
+    outputs[i].strides = next + rank;
+    next += 2 * rank;
+  }
+  // bind() that reads inputs may give other symbols for the same shapes.
+  uint32_t key = module.reads_inputs ? module.num_bound_symbols : module.num_input_symbols;
+  plans.configure(key, module.num_symbols, module.num_buffers, uint32_t(numDims),
+                  module.num_outputs);
+  frame.inputs = inputData.get();
+  frame.outputs = outputData.get();
+  frame.weights = module.weights;
+  frame.session = this;
+  return true;
+}
+
+kiln_status_t Session::setUp(const kiln_session_options &options) {
+  if (options.flags)
+    return error.fail(KILN_INVALID_ARGUMENT, "flags: unknown bits in 0x%x", options.flags);
+  if (options.device && std::strcmp(options.device, "cpu") != 0 &&
+      std::strcmp(options.device, "cpu:0") != 0)
+    return error.fail(KILN_UNSUPPORTED, "device '%s': this artefact has plans for cpu only",
+                      options.device);
+  if (options.stream)
+    return error.fail(KILN_UNSUPPORTED, "stream: the CPU has none");
+  if (options.executor && options.threads)
+    return error.fail(KILN_INVALID_ARGUMENT, "threads: must be 0, the executor has its own");
+  if (options.executor) {
+    executor = options.executor;
+    executor->api->retain(executor);
+  } else if (options.threads != 1) {
+    kiln_executor_options executorOptions = {};
+    executorOptions.struct_size = sizeof executorOptions;
+    executorOptions.threads = options.threads;
+    char reason[128] = "no executor";
+    executorOptions.error = reason;
+    executorOptions.error_size = sizeof reason;
+    kiln_status_t status = Executor::create(&executorOptions, &executor);
+    if (status != KILN_OK)
+      return error.fail(status, "%s", reason);
+    ownsExecutor = true;
+  }
+  if (executor)
+    scratchSlots = executor->api->slots(executor);
+  return allocate() ? KILN_OK : error.fail(KILN_OUT_OF_MEMORY, "no memory for a session");
+}
+
+kiln_status_t Session::create(Model &model, const kiln_session_options *given,
+                              kiln_session **session) {
+  if (!session)
+    return KILN_INVALID_ARGUMENT;
+  *session = nullptr;
+  ErrorText reason;
+  kiln_status_t status = KILN_OK;
+  kiln_session_options options;
+  if (!readOptions(&options, sizeof options, given)) {
+    status = reason.fail(KILN_INVALID_ARGUMENT, "struct_size of the options is wrong");
+  } else if (auto *made = createObject<Session>(model)) {
+    status = made->setUp(options);
+    reason = made->error;
+    if (status == KILN_OK)
+      *session = made;
+    else
+      destroyObject(made);
+  } else {
+    status = reason.fail(KILN_OUT_OF_MEMORY, "no memory for a session");
+  }
+  if (status != KILN_OK)
+    model.setError(reason);
+  return status;
+}
+
+kiln_status_t Session::destroy() {
+  if (!enter())
+    return KILN_BUSY;
+  destroyObject(this);
+  return KILN_OK;
+}
+
+bool Session::enter() {
+  uint64_t free = model.guard.generation() << 1;
+  uint64_t seen = free;
+  if (busy.compare_exchange_strong(seen, free | 1, std::memory_order_acquire)) [[likely]]
+    return true;
+  // Of another generation: the first call of all, or a child's first. A run
+  // that was under way in the parent is none of the child's.
+  return seen >> 1 != free >> 1 &&
+         busy.compare_exchange_strong(seen, free | 1, std::memory_order_acquire);
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+kiln_status_t Session::findPlan(const void *const *data, Plan *&plan) {
+  frame.fault = {};
+  if (module.reads_inputs) {
+    if (!data)
+      return error.fail(KILN_CONSTRAINT,
+                        "shapes depend on the values of an input: give the inputs' data");
+    if (int32_t code = module.bind(symbols.get(), data, &frame.fault))
+      return reportFault(module, code, frame.fault, error);
+  }
+  plan = plans.find(symbols.get());
+  if (plan) [[likely]]
+    return KILN_OK;
+  if (!module.reads_inputs)
+    if (int32_t code = module.bind(symbols.get(), data, &frame.fault))
+      return reportFault(module, code, frame.fault, error);
+  plan = plans.claim();
+  if (!plan)
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory for a plan");
+  if (kiln_status_t status = makePlan(*plan))
+    return status;
+  plans.publish(*plan);
+  return KILN_OK;
+}
+
+kiln_status_t Session::makePlan(Plan &plan) {
+  std::memcpy(plan.symbols, symbols.get(), module.num_symbols * sizeof(int64_t));
+  module.sizes(plan.symbols, sizes.get());
+  uint64_t scratch = sizes[module.num_buffers];
+  if (!planner.plan(module.buffers, sizes.get(), module.num_buffers, plan.offsets,
+                    plan.arenaBytes) ||
+      scratch > kMaxBytes / kMaxThreads)
+    return error.fail(KILN_OUT_OF_MEMORY, "these sizes need more memory than can be addressed");
+  // One line apart, so that neighbours share none.
+  plan.scratchStride = scratch ? alignUp(scratch, kAlignment) + kAlignment : 0;
+  plan.totalBytes = plan.arenaBytes + plan.scratchStride * scratchSlots;
+  module.output_dims(plan.symbols, plan.outputDims);
+  const int64_t *dims = plan.outputDims;
+  for (uint32_t i = 0; i != module.num_outputs; ++i) {
+    const kiln_module_tensor &spec = module.outputs[i];
+    plan.outputBytes[i] = 0;
+    if (!(spec.flags & KILN_MODULE_TENSOR_LATE) &&
+        !denseBytes(dims, spec.rank, spec.dtype, plan.outputBytes[i])) {
+      TextBuilder shape;
+      appendShape(shape, dims, spec.rank);
+      return error.fail(KILN_INVALID_SHAPE, "output '%s' would have the impossible shape %s",
+                        spec.name, shape.get());
+    }
+    dims += spec.rank;
+  }
+  return KILN_OK;
+}
+
+//===----------------------------------------------------------------------===//
+// Calls
+//===----------------------------------------------------------------------===//
+
+kiln_status_t Session::checkRunOptions(const kiln_run_options *given) {
+  if (!given) [[likely]]
+    return KILN_OK;
+  kiln_run_options options;
+  if (!readOptions(&options, sizeof options, given))
+    return error.fail(KILN_INVALID_ARGUMENT, "struct_size of the options is wrong");
+  if (options.flags & KILN_RUN_ASYNC)
+    return error.fail(KILN_UNSUPPORTED, "KILN_RUN_ASYNC: no device of this artefact has it");
+  if (options.flags)
+    return error.fail(KILN_INVALID_ARGUMENT, "flags: unknown bits in 0x%x", options.flags);
+  if (options.stream)
+    return error.fail(KILN_UNSUPPORTED, "stream: the CPU has none");
+  return KILN_OK;
+}
+
+kiln_status_t Session::checkCounts(const DLTensor *const *inputs, uint32_t numInputs,
+                                   const void *results, uint32_t numOutputs) {
+  if (numInputs > module.num_inputs)
+    return error.fail(KILN_INVALID_ARGUMENT, "expected %u inputs, got %u", module.num_inputs,
+                      numInputs);
+  if (numOutputs != module.num_outputs)
+    return error.fail(KILN_INVALID_ARGUMENT, "expected %u outputs, got %u", module.num_outputs,
+                      numOutputs);
+  if ((!inputs && numInputs) || (!results && numOutputs))
+    return error.fail(KILN_INVALID_ARGUMENT, "the array of %s is NULL",
+                      inputs || !numInputs ? "outputs" : "inputs");
+  callInputs = inputs;
+  numCallInputs = numInputs;
+  return KILN_OK;
+}
+
+kiln_status_t Session::outputShapes(const DLTensor *const *inputs, uint32_t numInputs,
+                                    DLTensor *const *results, uint32_t numOutputs) {
+  if (!enter())
+    return KILN_BUSY;
+  error.clear();
+  Plan *plan = nullptr;
+  bool haveData = false;
+  kiln_status_t status = checkCounts(inputs, numInputs, results, numOutputs);
+  if (status == KILN_OK)
+    status = bindInputs(/*needData=*/false, haveData);
+  if (status == KILN_OK)
+    status = findPlan(haveData ? inputData.get() : nullptr, plan);
+  const int64_t *dims = plan ? plan->outputDims : nullptr;
+  for (uint32_t i = 0; status == KILN_OK && i != numOutputs; ++i) {
+    const kiln_module_tensor &spec = module.outputs[i];
+    if (DLTensor *tensor = results[i]) {
+      if (spec.rank && !tensor->shape) {
+        status = error.fail(KILN_INVALID_ARGUMENT, "output '%s': shape is NULL, its rank is %u",
+                            spec.name, spec.rank);
+        break;
+      }
+      tensor->device = {kDLCPU, 0};
+      tensor->dtype = {spec.dtype.code, spec.dtype.bits, spec.dtype.lanes};
+      tensor->ndim = int32_t(spec.rank);
+      for (uint32_t axis = 0; axis != spec.rank; ++axis)
+        tensor->shape[axis] = dims[axis];
+    }
+    dims += spec.rank;
+  }
+  leave();
+  return status;
+}
+
+kiln_status_t Session::run(const DLTensor *const *inputs, uint32_t numInputs,
+                           DLTensor *const *results, uint32_t numOutputs,
+                           const kiln_run_options *options) {
+  if (!enter()) [[unlikely]]
+    return KILN_BUSY;
+  error.clear();
+  kiln_status_t status = checkRunOptions(options);
+  if (status == KILN_OK)
+    status = checkCounts(inputs, numInputs, results, numOutputs);
+  for (uint32_t i = 0; status == KILN_OK && i != numOutputs; ++i) {
+    if (!results[i]) {
+      status = error.fail(KILN_INVALID_ARGUMENT, "output '%s' is NULL", module.outputs[i].name);
+      break;
+    }
+    outputs[i].owner = results[i]->data ? OutputSlot::Owner::Caller : OutputSlot::Owner::Session;
+    outputs[i].tensor = results[i];
+  }
+  if (status == KILN_OK) [[likely]]
+    status = execute();
+  leave();
+  return status;
+}
+
+kiln_status_t Session::runManaged(const DLTensor *const *inputs, uint32_t numInputs,
+                                  DLManagedTensorVersioned **results, uint32_t numOutputs,
+                                  const kiln_run_options *options) {
+  if (!enter())
+    return KILN_BUSY;
+  error.clear();
+  kiln_status_t status = checkRunOptions(options);
+  if (status == KILN_OK)
+    status = checkCounts(inputs, numInputs, results, numOutputs);
+  if (status == KILN_OK) {
+    for (OutputSlot &slot : outputs) {
+      slot.owner = OutputSlot::Owner::Managed;
+      slot.managed = nullptr;
+    }
+    status = execute();
+    for (uint32_t i = 0; status == KILN_OK && i != numOutputs; ++i)
+      results[i] = outputs[i].managed;
+    if (status != KILN_OK)
+      dropManaged();
+  }
+  leave();
+  return status;
+}
+
+kiln_status_t Session::execute() {
+  bool haveData;
+  if (kiln_status_t status = bindInputs(/*needData=*/true, haveData)) [[unlikely]]
+    return status;
+  Plan *plan;
+  if (kiln_status_t status = findPlan(inputData.get(), plan)) [[unlikely]]
+    return status;
+  if (kiln_status_t status = placeOutputs(*plan)) [[unlikely]]
+    return status;
+  if (!arena.reserve(plan->totalBytes)) [[unlikely]]
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory for an arena of %llu bytes",
+                      static_cast<unsigned long long>(plan->totalBytes));
+  kiln_status_t status = callModule(*plan);
+  if (status == KILN_OK) [[likely]]
+    finishOutputs();
+  // Before the session is free: late outputs may be copied from it.
+  runMemory.clear();
+  return status;
+}
+
+kiln_status_t Session::callModule(Plan &plan) {
+  frame.symbols = plan.symbols;
+  frame.arena = arena.get();
+  frame.offsets = plan.offsets;
+  frame.scratch = arena.get() + plan.arenaBytes;
+  scratchStride = plan.scratchStride;
+  serviceStatus = KILN_OK;
+  int32_t code;
+  if (!executor) {
+    frame.services = &aloneServices;
+    code = module.run(&frame);
+  } else {
+    kiln_executor_turn turn = executor->api->begin(executor, &plan.history);
+    frame.services = turn == KILN_EXECUTOR_TEAM ? &teamServices : &aloneServices;
+    code = module.run(&frame);
+    executor->api->end(executor, &plan.history);
+  }
+  if (code == KILN_MODULE_OK) [[likely]]
+    return KILN_OK;
+  // The service has said why, in better words.
+  return serviceStatus != KILN_OK ? serviceStatus : reportFault(module, code, frame.fault, error);
+}
+
+} // namespace kiln::rt

@@ -1,0 +1,144 @@
+//===- Session.h - The mutable half: one run at a time ------- -*- C++ -*--===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_RUNTIME_CORE_SESSION_H
+#define KILN_RUNTIME_CORE_SESSION_H
+
+#include "Binding.h"
+#include "Model.h"
+#include "PlanTable.h"
+#include "Planner.h"
+#include "RunMemory.h"
+
+namespace kiln::rt {
+
+class Session;
+
+/// What generated code sees, and the way back from it.
+struct Frame : kiln_module_frame {
+  Session *session;
+};
+
+/// Where one output of the run under way goes.
+struct OutputSlot {
+  enum class Owner : uint8_t { Caller, Session, Managed };
+
+  Owner owner = Owner::Session;
+  /// The generated code writes elsewhere (alignment), the result is copied.
+  bool copyBack = false;
+  uint8_t *memory = nullptr;
+  /// Of the caller's memory, for an output whose size only the run knows.
+  uint64_t capacity = 0;
+  uint64_t bytes = 0;
+  DLTensor *tensor = nullptr;
+  DLManagedTensorVersioned *managed = nullptr;
+  /// Of this run: the plan's, or those that the run found.
+  const int64_t *dims = nullptr;
+  /// Memory of the session, `rank` of each.
+  int64_t *ownDims = nullptr;
+  int64_t *strides = nullptr;
+  /// Memory of the session, or the place to copy back from.
+  Block block;
+};
+
+class Session : public kiln_session {
+public:
+  static kiln_status_t create(Model &model, const kiln_session_options *options,
+                              kiln_session **session);
+  static Session &of(kiln_session *session) { return *static_cast<Session *>(session); }
+
+  explicit Session(Model &model);
+  ~Session();
+
+  const char *errorText() const { return error.get(); }
+
+  kiln_status_t destroy();
+  kiln_status_t outputShapes(const DLTensor *const *inputs, uint32_t numInputs,
+                             DLTensor *const *outputs, uint32_t numOutputs);
+  kiln_status_t run(const DLTensor *const *inputs, uint32_t numInputs, DLTensor *const *outputs,
+                    uint32_t numOutputs, const kiln_run_options *options);
+  kiln_status_t runManaged(const DLTensor *const *inputs, uint32_t numInputs,
+                           DLManagedTensorVersioned **outputs, uint32_t numOutputs,
+                           const kiln_run_options *options);
+
+private:
+  static const kiln_module_services aloneServices;
+  static const kiln_module_services teamServices;
+  static Session &of(kiln_module_frame *frame) { return *static_cast<Frame *>(frame)->session; }
+
+  bool allocate();
+  kiln_status_t setUp(const kiln_session_options &options);
+
+  /// False: another call is under way.
+  bool enter();
+  void leave() {
+    busy.store(busy.load(std::memory_order_relaxed) & ~uint64_t(1), std::memory_order_release);
+  }
+
+  kiln_status_t checkRunOptions(const kiln_run_options *options);
+  kiln_status_t checkCounts(const DLTensor *const *inputs, uint32_t numInputs, const void *outputs,
+                            uint32_t numOutputs);
+  /// Binds symbols and finds the inputs' memory. Without `needData`, missing
+  /// data leaves a null pointer.
+  kiln_status_t bindInputs(bool needData, bool &haveData);
+  kiln_status_t takeInput(uint32_t index, const DLTensor &tensor, uint64_t bytes, bool needData);
+  kiln_status_t stageInput(uint32_t index, const DLTensor &tensor, uint64_t bytes);
+  /// Copies inputs that lie where an output will be written, or in a block that
+  /// may be given back to grow.
+  kiln_status_t separateInputs(const uint8_t *memory, uint64_t bytes);
+  kiln_status_t findPlan(const void *const *inputData, Plan *&plan);
+  kiln_status_t makePlan(Plan &plan);
+
+  kiln_status_t placeOutputs(const Plan &plan);
+  /// Finds memory for an output whose dims and bytes are known.
+  kiln_status_t placeOutput(uint32_t index, OutputSlot &slot);
+  kiln_status_t execute();
+  kiln_status_t callModule(Plan &plan);
+  void finishOutputs();
+  void dropManaged();
+
+  // The services of generated code.
+  static void *allocateForRun(kiln_module_frame *frame, uint64_t bytes);
+  static void releaseForRun(kiln_module_frame *frame, void *memory);
+  static void *lateOutput(kiln_module_frame *frame, uint32_t index, const int64_t *dims);
+  void *placeLateOutput(uint32_t index, const int64_t *dims);
+  void launchAlone(kiln_module_kernel_fn kernel, const void *args, int64_t extent, uint32_t chunks);
+  void launchTeam(kiln_module_kernel_fn kernel, const void *args, int64_t extent, uint32_t chunks);
+
+  Model &model;
+  const kiln_module &module;
+  /// generation << 1 | taken, as in Executor.
+  std::atomic<uint64_t> busy{0};
+  kiln_executor *executor = nullptr;
+  bool ownsExecutor = false;
+  uint32_t scratchSlots = 1;
+  uint64_t scratchStride = 0;
+  /// Why a service gave up, when generated code only says that it did.
+  kiln_status_t serviceStatus = KILN_OK;
+
+  // The inputs of the call under way.
+  const DLTensor *const *callInputs = nullptr;
+  uint32_t numCallInputs = 0;
+
+  Frame frame = {};
+  Array<int64_t> symbols;
+  Array<const void *> inputData;
+  Array<uint64_t> inputBytes;
+  Array<Block> inputCopies;
+  Array<void *> outputData;
+  Array<OutputSlot> outputs;
+  Array<int64_t> outputDims;
+  Array<uint64_t> sizes;
+  PlanTable plans;
+  Planner planner;
+  Block arena;
+  RunMemory runMemory;
+  ErrorText error;
+};
+
+} // namespace kiln::rt
+
+#endif // KILN_RUNTIME_CORE_SESSION_H

@@ -1,0 +1,188 @@
+//===- SessionOutputs.cpp - A run's outputs: the caller's, the session's, managed -===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Session.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace kiln::rt {
+namespace {
+
+/// Tensor, dims and memory of a managed output in one block.
+struct ManagedOutput {
+  DLManagedTensorVersioned tensor;
+};
+
+void deleteManaged(DLManagedTensorVersioned *tensor) {
+  std::free(tensor->manager_ctx);
+  liveObjects.fetch_sub(1, std::memory_order_release);
+}
+
+void fillStrides(const int64_t *dims, uint32_t rank, int64_t *strides) {
+  int64_t stride = 1;
+  for (uint32_t i = rank; i-- > 0;) {
+    strides[i] = stride;
+    stride *= dims[i];
+  }
+}
+
+DLTensor describe(const kiln_module_tensor &spec, void *data, int64_t *dims, int64_t *strides) {
+  DLTensor tensor = {};
+  tensor.data = data;
+  tensor.device = {kDLCPU, 0};
+  tensor.ndim = int32_t(spec.rank);
+  tensor.dtype = {spec.dtype.code, spec.dtype.bits, spec.dtype.lanes};
+  tensor.shape = dims;
+  tensor.strides = strides;
+  return tensor;
+}
+
+/// Null when there is no memory.
+DLManagedTensorVersioned *createManaged(const kiln_module_tensor &spec, const int64_t *dims,
+                                        uint64_t bytes) {
+  uint64_t head = alignUp(sizeof(ManagedOutput) + 2 * spec.rank * sizeof(int64_t), kAlignment);
+  auto *memory = static_cast<uint8_t *>(allocateAligned(head + bytes));
+  if (!memory)
+    return nullptr;
+  auto *managed = new (memory) ManagedOutput{};
+  auto *shape = reinterpret_cast<int64_t *>(memory + sizeof(ManagedOutput));
+  std::copy(dims, dims + spec.rank, shape);
+  fillStrides(shape, spec.rank, shape + spec.rank);
+  managed->tensor.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
+  managed->tensor.manager_ctx = memory;
+  managed->tensor.deleter = deleteManaged;
+  managed->tensor.dl_tensor = describe(spec, memory + head, shape, shape + spec.rank);
+  liveObjects.fetch_add(1, std::memory_order_relaxed);
+  return &managed->tensor;
+}
+
+} // namespace
+
+kiln_status_t Session::placeOutputs(const Plan &plan) {
+  const int64_t *dims = plan.outputDims;
+  for (uint32_t i = 0; i != module.num_outputs; ++i) {
+    const kiln_module_tensor &spec = module.outputs[i];
+    OutputSlot &slot = outputs[i];
+    slot.copyBack = false;
+    slot.memory = nullptr;
+    slot.capacity = 0;
+    bool late = spec.flags & KILN_MODULE_TENSOR_LATE;
+    outputData[i] = nullptr;
+    if (slot.owner == OutputSlot::Owner::Caller) {
+      if (kiln_status_t status = checkOutput(module, i, *slot.tensor, dims, error)) [[unlikely]]
+        return status;
+      slot.capacity = plan.outputBytes[i];
+      // Of a late output, the room that the caller has.
+      if (late && !denseBytes(slot.tensor->shape, spec.rank, spec.dtype, slot.capacity))
+        return error.fail(KILN_INVALID_SHAPE, "output '%s' is larger than memory can be",
+                          spec.name);
+      slot.memory = dataOf(*slot.tensor);
+      for (uint32_t other = 0; other != i; ++other)
+        if (outputs[other].owner == OutputSlot::Owner::Caller &&
+            slot.memory < outputs[other].memory + outputs[other].capacity &&
+            outputs[other].memory < slot.memory + slot.capacity) [[unlikely]]
+          return error.fail(KILN_INVALID_ARGUMENT, "outputs '%s' and '%s' share memory",
+                            module.outputs[other].name, spec.name);
+    }
+    // Before any block of the session grows: an input may be an earlier output.
+    const uint8_t *written = slot.memory ? slot.memory : slot.block.get();
+    uint64_t extent = slot.memory ? slot.capacity : slot.block.size();
+    if (kiln_status_t status = separateInputs(written, extent)) [[unlikely]]
+      return status;
+    if (!late) {
+      slot.dims = dims;
+      slot.bytes = plan.outputBytes[i];
+      if (kiln_status_t status = placeOutput(i, slot)) [[unlikely]]
+        return status;
+    }
+    dims += spec.rank;
+  }
+  return KILN_OK;
+}
+
+kiln_status_t Session::placeOutput(uint32_t index, OutputSlot &slot) {
+  const kiln_module_tensor &spec = module.outputs[index];
+  switch (slot.owner) {
+  case OutputSlot::Owner::Caller: {
+    if (slot.bytes > slot.capacity)
+      return error.fail(KILN_BUFFER_TOO_SMALL,
+                        "output '%s': it has %llu bytes, there is room for %llu", spec.name,
+                        static_cast<unsigned long long>(slot.bytes),
+                        static_cast<unsigned long long>(slot.capacity));
+    bool aligned = (uintptr_t(slot.memory) & (elementBytes(spec.dtype) - 1)) == 0;
+    if (aligned) [[likely]] {
+      outputData[index] = slot.memory;
+      return KILN_OK;
+    }
+    slot.copyBack = true;
+    if (!slot.block.reserve(slot.bytes))
+      break;
+    outputData[index] = slot.block.get();
+    return KILN_OK;
+  }
+  case OutputSlot::Owner::Session:
+    if (!slot.block.reserve(slot.bytes))
+      break;
+    outputData[index] = slot.memory = slot.block.get();
+    slot.capacity = slot.bytes;
+    return KILN_OK;
+  case OutputSlot::Owner::Managed:
+    slot.managed = createManaged(spec, slot.dims, slot.bytes);
+    if (!slot.managed)
+      break;
+    outputData[index] = slot.managed->dl_tensor.data;
+    return KILN_OK;
+  }
+  return error.fail(KILN_OUT_OF_MEMORY, "no memory for output '%s' of %llu bytes", spec.name,
+                    static_cast<unsigned long long>(slot.bytes));
+}
+
+void *Session::placeLateOutput(uint32_t index, const int64_t *dims) {
+  if (index >= module.num_outputs || !(module.outputs[index].flags & KILN_MODULE_TENSOR_LATE)) {
+    serviceStatus =
+        error.fail(KILN_INTERNAL, "generated code asked for output %u, which is not late", index);
+    return nullptr;
+  }
+  OutputSlot &slot = outputs[index];
+  const kiln_module_tensor &spec = module.outputs[index];
+  std::copy(dims, dims + spec.rank, slot.ownDims);
+  slot.dims = slot.ownDims;
+  serviceStatus =
+      denseBytes(dims, spec.rank, spec.dtype, slot.bytes)
+          ? placeOutput(index, slot)
+          : error.fail(KILN_OUT_OF_MEMORY, "output '%s' is larger than memory can be", spec.name);
+  return serviceStatus == KILN_OK ? outputData[index] : nullptr;
+}
+
+void Session::finishOutputs() {
+  for (uint32_t i = 0; i != module.num_outputs; ++i) {
+    const kiln_module_tensor &spec = module.outputs[i];
+    OutputSlot &slot = outputs[i];
+    if (slot.owner == OutputSlot::Owner::Session) {
+      // Not the plan's dims, which go when the plan goes.
+      if (slot.dims != slot.ownDims)
+        std::copy(slot.dims, slot.dims + spec.rank, slot.ownDims);
+      fillStrides(slot.ownDims, spec.rank, slot.strides);
+      *slot.tensor = describe(spec, slot.memory, slot.ownDims, slot.strides);
+    } else if (slot.owner == OutputSlot::Owner::Caller) {
+      if (slot.copyBack) [[unlikely]]
+        std::memcpy(slot.memory, slot.block.get(), slot.bytes);
+      if (spec.flags & KILN_MODULE_TENSOR_LATE) [[unlikely]]
+        std::copy(slot.dims, slot.dims + spec.rank, slot.tensor->shape);
+    }
+  }
+}
+
+void Session::dropManaged() {
+  for (OutputSlot &slot : outputs) {
+    if (slot.managed)
+      slot.managed->deleter(slot.managed);
+    slot.managed = nullptr;
+  }
+}
+
+} // namespace kiln::rt

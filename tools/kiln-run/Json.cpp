@@ -1,0 +1,123 @@
+//===- Json.cpp - Writing JSON --------------------------------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Json.h"
+
+#include <cmath>
+#include <cstdio>
+
+namespace kiln::run {
+
+void JsonWriter::newLine() {
+  out += '\n';
+  out.append(2 * size_t(depth), ' ');
+}
+
+void JsonWriter::separate() {
+  if (afterKey) {
+    afterKey = false;
+    return;
+  }
+  if (needsComma)
+    out += ',';
+  if (depth)
+    newLine();
+}
+
+JsonWriter &JsonWriter::open(char bracket) {
+  separate();
+  out += bracket;
+  ++depth;
+  needsComma = false;
+  return *this;
+}
+
+JsonWriter &JsonWriter::close(char bracket) {
+  --depth;
+  if (needsComma)
+    newLine();
+  out += bracket;
+  needsComma = true;
+  return *this;
+}
+
+void JsonWriter::quote(std::string_view string) {
+  out += '"';
+  for (char c : string) {
+    if (c == '"' || c == '\\') {
+      out += '\\';
+      out += c;
+    } else if (uint8_t(c) < 0x20) {
+      char escaped[8];
+      std::snprintf(escaped, sizeof escaped, "\\u%04x", unsigned(uint8_t(c)));
+      out += escaped;
+    } else {
+      out += c;
+    }
+  }
+  out += '"';
+}
+
+JsonWriter &JsonWriter::key(std::string_view name) {
+  separate();
+  quote(name);
+  out += ": ";
+  afterKey = true;
+  return *this;
+}
+
+JsonWriter &JsonWriter::value(std::string_view string) {
+  separate();
+  quote(string);
+  needsComma = true;
+  return *this;
+}
+
+JsonWriter &JsonWriter::value(bool flag) {
+  separate();
+  out += flag ? "true" : "false";
+  needsComma = true;
+  return *this;
+}
+
+JsonWriter &JsonWriter::value(double number) {
+  if (std::isnan(number))
+    return value("nan");
+  if (std::isinf(number))
+    return value(number > 0 ? "inf" : "-inf");
+  separate();
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", number);
+  out += text;
+  needsComma = true;
+  return *this;
+}
+
+JsonWriter &JsonWriter::value(uint64_t number) {
+  separate();
+  out += std::to_string(number);
+  needsComma = true;
+  return *this;
+}
+
+JsonWriter &JsonWriter::value(int64_t number) {
+  separate();
+  out += std::to_string(number);
+  needsComma = true;
+  return *this;
+}
+
+JsonWriter &JsonWriter::value(const std::vector<int64_t> &numbers) {
+  separate();
+  out += '[';
+  for (size_t i = 0; i != numbers.size(); ++i)
+    out += (i ? ", " : "") + std::to_string(numbers[i]);
+  out += ']';
+  needsComma = true;
+  return *this;
+}
+
+} // namespace kiln::run

@@ -1,0 +1,32 @@
+//===- Options.h - kilnc's options ------------------------------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_TOOLS_KILNC_OPTIONS_H
+#define KILN_TOOLS_KILNC_OPTIONS_H
+
+#include "kiln/Pipeline/Compilation.h"
+
+namespace kiln {
+
+/// The command line, copied out of llvm::cl: lld resets every option of the
+/// process when it links.
+struct Invocation {
+  std::string model, output, header;
+  Stage stage = Stage::So;
+  CompileOptions options;
+  bool quiet = false, timing = false, jsonDiagnostics = false;
+};
+
+/// False when the command line is wrong (reported). Exits for --help and
+/// --version.
+bool parseOptions(int argc, char **argv, Invocation &invocation, DiagnosticEngine &diags);
+
+/// Turns a crash into exit code 70 and a message that says what to report.
+void installCrashHandlers(int argc, char **argv);
+
+} // namespace kiln
+
+#endif // KILN_TOOLS_KILNC_OPTIONS_H

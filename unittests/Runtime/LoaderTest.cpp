@@ -1,0 +1,307 @@
+//===- LoaderTest.cpp - libkiln: what is opened, what is refused ----------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Crc32c.h"
+#include "TestSupport.h"
+#include "kiln-c/ArtefactNote.h"
+
+#include <cstdio>
+#include <cstring>
+#include <fcntl.h>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <sys/stat.h>
+#include <thread>
+#include <unistd.h>
+
+using namespace kiln::test;
+
+namespace {
+
+std::string artefactPath(const std::string &name) {
+  return std::string(KILN_TEST_DIR) + "/" + name + ".so";
+}
+
+std::string readBytes(const std::string &path) {
+  std::ifstream file(path, std::ios::binary);
+  return std::string(std::istreambuf_iterator<char>(file), {});
+}
+
+/// A file that is gone at the end of the test.
+class Scratch {
+public:
+  explicit Scratch(const std::string &bytes) {
+    path = testing::TempDir() + "kiln-loader-test-" + std::to_string(getpid()) + ".so";
+    write(bytes);
+  }
+  ~Scratch() { std::remove(path.c_str()); }
+  void write(const std::string &bytes) const {
+    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
+  }
+  std::string path;
+};
+
+kiln_status_t openPath(const std::string &path, kiln_artefact *&artefact, std::string &reason,
+                       uint32_t flags = 0) {
+  char text[512] = "";
+  kiln_open_options options = {};
+  options.struct_size = sizeof options;
+  options.flags = flags;
+  options.error = text;
+  options.error_size = sizeof text;
+  kiln_status_t status = kiln_open(path.c_str(), &options, &artefact);
+  reason = text;
+  return status;
+}
+
+void expectRefused(const std::string &path, kiln_status_t status, const char *part,
+                   uint32_t flags = 0) {
+  kiln_artefact *artefact = nullptr;
+  std::string reason;
+  EXPECT_EQ(openPath(path, artefact, reason, flags), status) << reason;
+  EXPECT_NE(reason.find(part), std::string::npos) << reason;
+  EXPECT_EQ(artefact, nullptr);
+  if (artefact)
+    kiln_close(artefact);
+}
+
+void expectRuns(const kiln_api *api) {
+  kiln_model *model = nullptr;
+  kiln_session *session = nullptr;
+  ASSERT_EQ(kiln_model_open(api, nullptr, &model), KILN_OK);
+  ASSERT_EQ(kiln_session_create(model, nullptr, &session), KILN_OK);
+  Tensor x({40, 8}), y({40, 4}), z({80, 4});
+  x.fill(3);
+  DLTensor late = {};
+  const DLTensor *inputs[] = {&x.view};
+  DLTensor *outputs[] = {&y.view, &z.view, &late};
+  EXPECT_EQ(kiln_run(session, inputs, 1, outputs, 3, nullptr), KILN_OK);
+  EXPECT_EQ(y.values, Expected(x.values).y);
+  EXPECT_EQ(kiln_session_destroy(session), KILN_OK);
+  EXPECT_EQ(kiln_model_close(model), KILN_OK);
+}
+
+} // namespace
+
+TEST(Loader, OpensAndRuns) {
+  for (const char *name : {"model", "plain", "second"})
+    for (uint32_t flags :
+         {0u, uint32_t(KILN_OPEN_COPY_WEIGHTS), uint32_t(KILN_OPEN_TRUST_WEIGHTS)}) {
+      kiln_artefact *artefact = nullptr;
+      std::string reason;
+      ASSERT_EQ(openPath(artefactPath(name), artefact, reason, flags), KILN_OK) << reason;
+      EXPECT_TRUE(kiln_artefact_is_sealed(artefact));
+      expectRuns(kiln_artefact_api(artefact));
+      EXPECT_EQ(kiln_close(artefact), KILN_OK);
+    }
+}
+
+TEST(Loader, OpensDescriptors) {
+  int fd = open(artefactPath("model").c_str(), O_RDONLY);
+  ASSERT_GE(fd, 0);
+  kiln_artefact *artefact = nullptr;
+  EXPECT_EQ(kiln_open_fd(fd, nullptr, &artefact), KILN_OK);
+  close(fd);
+  expectRuns(kiln_artefact_api(artefact));
+  EXPECT_EQ(kiln_close(artefact), KILN_OK);
+}
+
+TEST(Loader, TwoArtefactsDoNotClash) {
+  kiln_artefact *first = nullptr, *second = nullptr, *again = nullptr;
+  std::string reason;
+  ASSERT_EQ(openPath(artefactPath("model"), first, reason), KILN_OK);
+  ASSERT_EQ(openPath(artefactPath("second"), second, reason), KILN_OK);
+  ASSERT_EQ(openPath(artefactPath("model"), again, reason), KILN_OK);
+  EXPECT_NE(kiln_artefact_api(first), kiln_artefact_api(second));
+  kiln_model *model = nullptr;
+  ASSERT_EQ(kiln_model_open(kiln_artefact_api(second), nullptr, &model), KILN_OK);
+  kiln_model_info info = {};
+  info.struct_size = sizeof info;
+  ASSERT_EQ(kiln_model_get_info(model, &info), KILN_OK);
+  EXPECT_STREQ(info.name, "second");
+  EXPECT_EQ(kiln_close(second), KILN_BUSY);
+  EXPECT_EQ(kiln_close(first), KILN_OK);
+  expectRuns(kiln_artefact_api(second));
+  EXPECT_EQ(kiln_model_close(model), KILN_OK);
+  EXPECT_EQ(kiln_close(second), KILN_OK);
+  EXPECT_EQ(kiln_close(again), KILN_OK);
+}
+
+TEST(Loader, SharedExecutorOutlivesArtefacts) {
+  kiln_executor_options options = {};
+  options.struct_size = sizeof options;
+  options.threads = 2;
+  kiln_executor *executor = nullptr;
+  ASSERT_EQ(kiln_shared_executor_create(&options, &executor), KILN_OK);
+  for (const char *name : {"model", "second"}) {
+    kiln_artefact *artefact = nullptr;
+    std::string reason;
+    ASSERT_EQ(openPath(artefactPath(name), artefact, reason), KILN_OK);
+    kiln_model *model = nullptr;
+    ASSERT_EQ(kiln_model_open(kiln_artefact_api(artefact), nullptr, &model), KILN_OK);
+    kiln_session_options sessionOptions = {};
+    sessionOptions.struct_size = sizeof sessionOptions;
+    sessionOptions.executor = executor;
+    kiln_session *session = nullptr;
+    ASSERT_EQ(kiln_session_create(model, &sessionOptions, &session), KILN_OK);
+    EXPECT_EQ(kiln_executor_destroy(executor), KILN_BUSY);
+    Tensor x({64, 8});
+    x.fill(1);
+    const DLTensor *inputs[] = {&x.view};
+    DLTensor y = {}, z = {}, late = {};
+    DLTensor *outputs[] = {&y, &z, &late};
+    for (int i = 0; i != 100; ++i) {
+      y.data = z.data = late.data = nullptr;
+      ASSERT_EQ(kiln_run(session, inputs, 1, outputs, 3, nullptr), KILN_OK);
+    }
+    EXPECT_EQ(std::memcmp(y.data, Expected(x.values).y.data(), 64 * 16), 0);
+    EXPECT_EQ(kiln_session_destroy(session), KILN_OK);
+    EXPECT_EQ(kiln_model_close(model), KILN_OK);
+    EXPECT_EQ(kiln_close(artefact), KILN_OK);
+  }
+  EXPECT_EQ(kiln_executor_destroy(executor), KILN_OK);
+}
+
+TEST(Loader, CyclesLeaveNothing) {
+  auto countMappings = [] {
+    std::string maps = readBytes("/proc/self/maps");
+    return std::count(maps.begin(), maps.end(), '\n');
+  };
+  for (int i = 0; i != 10; ++i) {
+    kiln_artefact *artefact = nullptr;
+    std::string reason;
+    ASSERT_EQ(openPath(artefactPath("model"), artefact, reason), KILN_OK) << reason;
+    ASSERT_EQ(kiln_close(artefact), KILN_OK);
+  }
+  auto before = countMappings();
+  for (int i = 0; i != 200; ++i) {
+    kiln_artefact *artefact = nullptr;
+    std::string reason;
+    ASSERT_EQ(openPath(artefactPath(i % 2 ? "model" : "second"), artefact, reason), KILN_OK)
+        << reason;
+    if (i % 10 == 0)
+      expectRuns(kiln_artefact_api(artefact));
+    ASSERT_EQ(kiln_close(artefact), KILN_OK);
+  }
+#ifndef KILN_UNDER_TSAN // whose own mappings grow
+  EXPECT_LE(countMappings(), before + 4);
+#else
+  (void)before;
+#endif
+}
+
+TEST(Loader, RefusesWhatIsNoArtefact) {
+  kiln_artefact *artefact = nullptr;
+  EXPECT_EQ(kiln_open(nullptr, nullptr, &artefact), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(kiln_open("x", nullptr, nullptr), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(kiln_open_fd(-1, nullptr, &artefact), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(kiln_close(nullptr), KILN_OK);
+  expectRefused("/nonexistent/model.so", KILN_IO, "No such file");
+  expectRefused("/tmp", KILN_INVALID_ARTEFACT, "not a regular file");
+  Scratch file("hello");
+  expectRefused(file.path, KILN_INVALID_ARTEFACT, "not an ELF file");
+  file.write("");
+  expectRefused(file.path, KILN_INVALID_ARTEFACT, "not an ELF file");
+  expectRefused("/proc/self/exe", KILN_INVALID_ARTEFACT, "not an artefact");
+  // A library that is none of Kiln's: nothing of it may run.
+  expectRefused("/lib/" KILN_TEST_ARCHITECTURE "/libm.so.6", KILN_INVALID_ARTEFACT,
+                "exports no kiln_model_query");
+  file.write(readBytes(artefactPath("model")));
+  expectRefused(file.path, KILN_INVALID_ARGUMENT, "unknown bits", 1u << 30);
+}
+
+TEST(Loader, RefusesTruncatedFilesOfEveryLength) {
+  std::string whole = readBytes(artefactPath("plain"));
+  for (size_t size : {size_t(1), size_t(63), size_t(64), size_t(100), size_t(600), size_t(4096),
+                      size_t(20000), whole.size() / 2}) {
+    Scratch file(whole.substr(0, size));
+    kiln_artefact *artefact = nullptr;
+    std::string reason;
+    kiln_status_t status = openPath(file.path, artefact, reason);
+    EXPECT_TRUE(status == KILN_CORRUPT || status == KILN_INVALID_ARTEFACT) << size << reason;
+  }
+  std::string model = readBytes(artefactPath("model"));
+  Scratch file(model.substr(0, (size_t(2) << 20) + 10));
+  expectRefused(file.path, KILN_CORRUPT, "cut short");
+}
+
+TEST(Loader, RefusesForeignArtefacts) {
+  expectRefused(artefactPath("foreign_cpu"), KILN_CPU_UNSUPPORTED, "no imaginary");
+  expectRefused(artefactPath("foreign_abi"), KILN_ABI_MISMATCH, "module ABI 9.0");
+  std::string bytes = readBytes(artefactPath("model"));
+  bytes[18] = char(0xf3); // e_machine: RISC-V
+  bytes[19] = 0;
+  Scratch file(bytes);
+  expectRefused(file.path, KILN_CPU_UNSUPPORTED, "built for RISC-V");
+}
+
+TEST(Loader, FindsDamagedWeights) {
+  expectRefused(artefactPath("bad_weights"), KILN_CORRUPT, "weight 'W' is damaged");
+  std::string bytes = readBytes(artefactPath("model"));
+  bytes[(size_t(2) << 20) + 130] ^= 1;
+  Scratch file(bytes);
+  expectRefused(file.path, KILN_CORRUPT, "weight 'bias' is damaged");
+  kiln_artefact *artefact = nullptr;
+  std::string reason;
+  ASSERT_EQ(openPath(file.path, artefact, reason, KILN_OPEN_TRUST_WEIGHTS), KILN_OK) << reason;
+  EXPECT_EQ(kiln_close(artefact), KILN_OK);
+}
+
+TEST(Loader, FindsDamagedCode) {
+  std::string bytes = readBytes(artefactPath("noted"));
+  constexpr uint64_t covered = uint64_t(2) << 20;
+  const char owner[] = "Kiln\0\0\0\0\1";
+  size_t at = bytes.find(std::string(owner, sizeof owner - 1));
+  ASSERT_NE(at, std::string::npos);
+  size_t place = at + 8;
+  kiln_artefact_note note = {KILN_NOTE_MAJOR, KILN_NOTE_MINOR, 0, uint32_t(covered), 0};
+  std::memcpy(&bytes[place], &note, sizeof note);
+  note.crc32c = kiln::rt::crc32c(bytes.data(), covered);
+  std::memcpy(&bytes[place], &note, sizeof note);
+  Scratch file(bytes);
+  kiln_artefact *artefact = nullptr;
+  std::string reason;
+  ASSERT_EQ(openPath(file.path, artefact, reason), KILN_OK) << reason;
+  expectRuns(kiln_artefact_api(artefact));
+  EXPECT_EQ(kiln_close(artefact), KILN_OK);
+  for (size_t byte : {size_t(17000), place + 4, size_t(30000), size_t(1) << 20}) {
+    std::string damaged = bytes;
+    damaged[byte] ^= 4;
+    file.write(damaged);
+    expectRefused(file.path, KILN_CORRUPT, "the code is damaged");
+  }
+}
+
+TEST(Loader, LaterWritesToTheFileDoNotReachTheCode) {
+  std::string bytes = readBytes(artefactPath("model"));
+  Scratch file(bytes);
+  kiln_artefact *artefact = nullptr;
+  std::string reason;
+  ASSERT_EQ(openPath(file.path, artefact, reason, KILN_OPEN_COPY_WEIGHTS), KILN_OK) << reason;
+  // In place, even to nothing at all.
+  ASSERT_EQ(truncate(file.path.c_str(), 0), 0);
+  expectRuns(kiln_artefact_api(artefact));
+  EXPECT_EQ(kiln_close(artefact), KILN_OK);
+}
+
+TEST(Loader, ManyThreadsOpenAtOnce) {
+  std::vector<std::thread> threads;
+  for (int t = 0; t != 4; ++t)
+    threads.emplace_back([t] {
+      for (int i = 0; i != 25; ++i) {
+        kiln_artefact *artefact = nullptr;
+        std::string reason;
+        ASSERT_EQ(openPath(artefactPath((t + i) % 2 ? "model" : "second"), artefact, reason),
+                  KILN_OK)
+            << reason;
+        expectRuns(kiln_artefact_api(artefact));
+        ASSERT_EQ(kiln_close(artefact), KILN_OK);
+      }
+    });
+  for (std::thread &thread : threads)
+    thread.join();
+}
