@@ -3,13 +3,15 @@
 
 Substitutions   %python   the Python of tools/dev/setup, with numpy, onnx, onnxruntime and Kiln's package
                 %cc       the C compiler of the build
+                %model    writes a small model: %model NAME FILE (test/Inputs/models.py)
+                %exits    %exits CODE COMMAND: passes when the command ends so (test/Inputs/exits.py)
                 %kiln_src the checkout;  %models the folder of fetched and seeded models
 Features        full      unless the quick tier was asked for:  // REQUIRES: full   ends in seconds, not in moments
                 slow      with the slow tier only:              // REQUIRES: slow
                 models    %models holds what tools/dev/get-models fetches
                 asan, tsan, ubsan                               the build has that sanitizer
                 python    %python is there
-                nvcc, gpu, pdll, espeak                         that tool is on this machine
+                nvcc, gpu, pdll, espeak, script                 that tool is on this machine
 """
 import os
 import shlex
@@ -52,6 +54,10 @@ for name, value in (
     ("%models", models),
 ):
     config.substitutions.append((name, shlex.quote(value)))
+for name, script in (("%model", "models.py"), ("%exits", "exits.py")):
+    script = os.path.join(config.test_source_root, "Inputs", script)
+    command = f"{shlex.quote(config.kiln_python)} -B {shlex.quote(script)}"
+    config.substitutions.append((rf"{name}\b", command))
 
 tier = lit_config.params.get("tier", "full")
 features = config.available_features
@@ -68,6 +74,7 @@ for tool, feature in (
     ("nvidia-smi", "gpu"),
     ("mlir-pdll", "pdll"),
     ("espeak-ng", "espeak"),
+    ("script", "script"),
 ):
     if shutil.which(tool, path=path):
         features.add(feature)

@@ -121,14 +121,14 @@ static std::optional<int64_t> constantLength(Value lower, Value upper) {
   return to.getSExtValue() - from.getSExtValue();
 }
 
-/// End of the part of [lower, upper) that whole vectors cover.
-static Value endOfVectors(KernelBuilder &k, Value lower, Value upper, int64_t lanes) {
+Value KernelBuilder::endOfVectors(Value lower, Value upper, int64_t lanes) {
   auto length = constantLength(lower, upper);
   if (lanes == 1 || (length && *length % lanes == 0))
     return upper;
-  Value rest = arith::RemUIOp::create(k.b, k.loc, arith::SubIOp::create(k.b, k.loc, upper, lower),
-                                      k.index(lanes));
-  return arith::SubIOp::create(k.b, k.loc, upper, rest);
+  // A range may end before it starts: then it is empty, and has no rest.
+  Value count = arith::MaxSIOp::create(b, loc, arith::SubIOp::create(b, loc, upper, lower), index(0));
+  Value rest = arith::RemUIOp::create(b, loc, count, index(lanes));
+  return arith::SubIOp::create(b, loc, upper, rest);
 }
 
 void KernelBuilder::vectorLoop(Value lower, Value upper, int64_t lanes,
@@ -136,7 +136,7 @@ void KernelBuilder::vectorLoop(Value lower, Value upper, int64_t lanes,
   for (int64_t step : laneSteps(lanes)) {
     if (lower == upper)
       return;
-    Value end = endOfVectors(*this, lower, upper, step);
+    Value end = endOfVectors(lower, upper, step);
     bool gaveUp = false;
     loop(lower, end, step, [&](Value iv) {
       ElementBuilder e = elements(step);
@@ -187,7 +187,7 @@ SmallVector<Value> KernelBuilder::vectorReduce(
   for (int64_t count : laneSteps(lanes)) {
     if (lower == upper)
       break;
-    Value end = endOfVectors(*this, lower, upper, count);
+    Value end = endOfVectors(lower, upper, count);
     SmallVector<Value> start(totals);
     if (count > 1)
       for (auto [value, identity] : llvm::zip(start, init))

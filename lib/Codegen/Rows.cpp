@@ -40,15 +40,6 @@ static SmallVector<int64_t> usefulWidths(const Expr &size, ArrayRef<int64_t> wid
   return useful;
 }
 
-/// End of the part of [lower, upper) that whole vectors cover.
-static Value endOfVectors(KernelBuilder &k, Value lower, Value upper, int64_t lanes) {
-  if (lanes == 1)
-    return upper;
-  Value length = arith::SubIOp::create(k.b, k.loc, upper, lower);
-  Value rest = arith::RemUIOp::create(k.b, k.loc, length, k.index(lanes));
-  return arith::SubIOp::create(k.b, k.loc, upper, rest);
-}
-
 Values kiln::foldLanes(KernelBuilder &k, ValueRange vectors, int64_t lanes, Row::Combine combine) {
   Values values(vectors);
   while (!values.empty()) {
@@ -85,15 +76,7 @@ Rows::Rows(KernelBuilder &k, Operation *anchor, ArrayRef<bool> alongAxes)
   operandDirect = isa<BlockArgument>(anchor->getOperand(0));
   resultDirect = k.results().size() == 1 && k.results()[0] == anchor->getResult(0);
   resultHasRows = shapeOf(anchor->getResult(0)) == shape;
-  nativeLanes = k.target.lanes(Float32Type::get(k.b.getContext()));
-  auto consider = [&](Value value) {
-    if (auto type = dyn_cast<RankedTensorType>(value.getType()))
-      nativeLanes = std::min(nativeLanes, k.target.lanes(type.getElementType()));
-  };
-  for (Value argument : k.region().getArguments())
-    consider(argument);
-  for (Operation &op : k.region())
-    llvm::for_each(op.getResults(), consider);
+  nativeLanes = k.commonLanes();
   for (auto [dim, inRow] : llvm::zip(shape, along)) {
     if (inRow)
       rowLength = rowLength * dim;
@@ -205,7 +188,7 @@ void Rows::forEach(int64_t picosecondsPerElement, int64_t unroll, function_ref<v
     for (int64_t width : usefulWidths(laneSize, {nativeLanes * unroll, nativeLanes, 1})) {
       if (gaveUp && width > 1)
         continue;
-      Value end = endOfVectors(k, from, to, width);
+      Value end = k.endOfVectors(from, to, width);
       k.loop(from, end, width, [&](Value lane) {
         Index here(others);
         here[*laneGroup] = lane;
@@ -299,7 +282,7 @@ Values Row::reduceAlong(unsigned group, At &at, ValueRange identity, ValueRange 
     } else {
       init = foldLanes(k, vectors, width, combine);
     }
-    Value end = endOfVectors(k, from, to, width);
+    Value end = k.endOfVectors(from, to, width);
     Values next = k.loop(from, end, width, init, [&](Value iv, ValueRange carried) {
       ElementBuilder e = builder(width, iv);
       at.coordinates[group] = iv;

@@ -91,6 +91,16 @@ Value NodeImporter::create(StringRef opName, ValueRange operands,
   return succeeded(op) ? Value((*op)->getResult(0)) : nullptr;
 }
 
+void NodeImporter::requireBroadcast(Value a, Value b) {
+  Shape x = shapeOf(a), y = shapeOf(b);
+  for (auto [i, dims] : llvm::enumerate(llvm::zip(llvm::reverse(x), llvm::reverse(y)))) {
+    auto [dim, other] = dims;
+    requireBroadcast(dim, other,
+                     opType() + "'s operands broadcast in dim -" + Twine(i + 1) + " (" + dim.str() +
+                         " and " + other.str() + ")");
+  }
+}
+
 Value NodeImporter::scalar(Type elementType, double value) {
   TensorData data(RankedTensorType::get({}, elementType));
   data.setFloat(0, value);

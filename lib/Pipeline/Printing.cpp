@@ -57,11 +57,12 @@ void kiln::printModule(ModuleOp module, bool printWeights, raw_ostream &os) {
   os << '\n';
 }
 
-void kiln::printKernels(ModuleOp module, KernelCompiler &compiler, raw_ostream &os) {
+LogicalResult kiln::printKernels(ModuleOp module, KernelCompiler &compiler, raw_ostream &os) {
   OwningOpRef<ModuleOp> into = ModuleOp::create(module.getLoc());
   for (auto kernel : module.getOps<plan::KernelOp>())
     if (failed(compiler.build(kernel, *into)))
-      os << "// " << kernel.getSymName() << " could not be built\n";
+      return failure();
   into->print(os);
   os << '\n';
+  return success();
 }

@@ -17,7 +17,8 @@ void printModel(const onnx::Model &model, llvm::raw_ostream &os);
 /// Elements of large tensors only when asked for.
 void printModule(mlir::ModuleOp module, bool printWeights, llvm::raw_ostream &os);
 /// The kernels' loops, before they are lowered.
-void printKernels(mlir::ModuleOp module, KernelCompiler &compiler, llvm::raw_ostream &os);
+mlir::LogicalResult printKernels(mlir::ModuleOp module, KernelCompiler &compiler,
+                                 llvm::raw_ostream &os);
 
 } // namespace kiln
 

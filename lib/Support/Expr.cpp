@@ -162,11 +162,16 @@ Expr Expr::operator*(const Expr &other) const {
   return Expr(std::move(product));
 }
 
+/// Truncates; wraps where the machine's instruction would trap.
+static int64_t divide(int64_t a, int64_t b) {
+  return b == -1 ? static_cast<int64_t>(0 - static_cast<uint64_t>(a)) : a / b;
+}
+
 /// a / b for products, when every atom of b is in a and the coefficients divide.
 static std::optional<Expr::Term> divideTerm(const Expr::Term &a, const Expr::Term &b) {
-  if (b.coefficient == 0 || a.coefficient % b.coefficient != 0)
+  if (b.coefficient == 0 || (b.coefficient != -1 && a.coefficient % b.coefficient != 0))
     return std::nullopt;
-  Expr::Term quotient{a.coefficient / b.coefficient, a.atoms};
+  Expr::Term quotient{divide(a.coefficient, b.coefficient), a.atoms};
   for (const AtomPtr &atom : b.atoms) {
     auto it = find_if(quotient.atoms, [&](const AtomPtr &x) { return x->text == atom->text; });
     if (it == quotient.atoms.end())
@@ -197,8 +202,8 @@ std::optional<Expr> Expr::divideExactly(const Expr &a, const Expr &b) {
 }
 
 static int64_t floorDivide(int64_t a, int64_t b) {
-  int64_t q = a / b;
-  return (a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
+  int64_t q = divide(a, b);
+  return (b != -1 && a % b != 0 && (a < 0) != (b < 0)) ? q - 1 : q;
 }
 
 /// Splits a into b*quotient + rest, where the rest has the terms that b, a

@@ -30,9 +30,11 @@ public:
   LogicalResult run() {
     makeProgram();
     claimOutputs();
+    bool planned = true;
     for (Operation &op : function.getBody().front().without_terminator())
-      if (failed(plan(&op)))
-        return failure();
+      planned &= succeeded(plan(&op));
+    if (!planned)
+      return failure();
     copyOutputs();
     function.erase();
     return success();

@@ -89,29 +89,64 @@ constexpr Feature kFeatures[] = {
     {"avx_ne_convert", 7, 1, EDX, 5, Avx},
 };
 
-uint64_t enabledStates() {
-  uint32_t eax, ebx, ecx, edx;
-  constexpr uint32_t osxsave = 1u << 27;
-  if (!__get_cpuid(1, &eax, &ebx, &ecx, &edx) || !(ecx & osxsave))
-    return 0;
-  uint32_t low, high;
-  asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
-  return uint64_t(high) << 32 | low;
+/// Different leaves and subleaves in kFeatures.
+constexpr uint32_t countLeaves() {
+  uint32_t count = 0;
+  for (const Feature &feature : kFeatures) {
+    bool isFirst = true;
+    for (const Feature *other = kFeatures; other != &feature; ++other)
+      isFirst &= other->leaf != feature.leaf || other->subleaf != feature.subleaf;
+    count += isFirst;
+  }
+  return count;
 }
 
-bool hasFeature(const char *name, size_t length) {
-  for (const Feature &feature : kFeatures) {
-    if (std::strlen(feature.name) != length || std::memcmp(feature.name, name, length) != 0)
-      continue;
-    uint32_t registers[4] = {};
-    if (!__get_cpuid_count(feature.leaf, feature.subleaf, &registers[0], &registers[1],
-                           &registers[2], &registers[3]))
-      return false;
-    return (registers[feature.reg] >> feature.bit & 1) &&
-           (enabledStates() & feature.state) == feature.state;
+/// The CPU's answers, each asked for once: under a hypervisor an answer takes
+/// tens of microseconds.
+class CpuInfo {
+public:
+  CpuInfo() {
+    constexpr uint32_t osxsave = 1u << 27;
+    const Answer &basic = ask(1, 0);
+    if (basic.registers[ECX] & osxsave) {
+      uint32_t low, high;
+      asm volatile("xgetbv" : "=a"(low), "=d"(high) : "c"(0));
+      states = uint64_t(high) << 32 | low;
+    }
   }
-  return false;
-}
+
+  bool has(const char *name, size_t length) {
+    for (const Feature &feature : kFeatures)
+      if (std::strlen(feature.name) == length && std::memcmp(feature.name, name, length) == 0)
+        return (ask(feature.leaf, feature.subleaf).registers[feature.reg] >> feature.bit & 1) &&
+               (states & feature.state) == feature.state;
+    return false;
+  }
+
+private:
+  struct Answer {
+    uint32_t leaf;
+    uint32_t subleaf;
+    uint32_t registers[4];
+  };
+
+  /// All zero for a leaf that the CPU does not have.
+  const Answer &ask(uint32_t leaf, uint32_t subleaf) {
+    for (uint32_t i = 0; i != numAnswers; ++i)
+      if (answers[i].leaf == leaf && answers[i].subleaf == subleaf)
+        return answers[i];
+    Answer &answer = answers[numAnswers++];
+    answer = {leaf, subleaf, {}};
+    if (!__get_cpuid_count(leaf, subleaf, &answer.registers[EAX], &answer.registers[EBX],
+                           &answer.registers[ECX], &answer.registers[EDX]))
+      std::memset(answer.registers, 0, sizeof answer.registers);
+    return answer;
+  }
+
+  Answer answers[countLeaves()];
+  uint32_t numAnswers = 0;
+  uint64_t states = 0;
+};
 
 #elif defined(__aarch64__)
 
@@ -129,27 +164,33 @@ constexpr Feature kFeatures[] = {
     {"i8mm", 0, 1ul << 13},    {"bf16", 0, 1ul << 14},
 };
 
-bool hasFeature(const char *name, size_t length) {
-  for (const Feature &feature : kFeatures) {
-    if (std::strlen(feature.name) == length && std::memcmp(feature.name, name, length) == 0)
-      return (getauxval(AT_HWCAP) & feature.hwcap) == feature.hwcap &&
-             (getauxval(AT_HWCAP2) & feature.hwcap2) == feature.hwcap2;
+struct CpuInfo {
+  bool has(const char *name, size_t length) {
+    for (const Feature &feature : kFeatures)
+      if (std::strlen(feature.name) == length && std::memcmp(feature.name, name, length) == 0)
+        return (getauxval(AT_HWCAP) & feature.hwcap) == feature.hwcap &&
+               (getauxval(AT_HWCAP2) & feature.hwcap2) == feature.hwcap2;
+    return false;
   }
-  return false;
-}
+};
 
 #else
 
-bool hasFeature(const char *, size_t) { return false; }
+struct CpuInfo {
+  bool has(const char *, size_t) { return false; }
+};
 
 #endif
 
 } // namespace
 
 bool findMissingFeature(const char *features, char *missing, size_t size) {
-  while (features && *features) {
+  if (!features || !*features)
+    return false;
+  CpuInfo cpu;
+  while (*features) {
     size_t length = std::strcspn(features, ",");
-    if (length && !hasFeature(features, length)) {
+    if (length && !cpu.has(features, length)) {
       size_t copied = std::min(length, size - 1);
       std::memcpy(missing, features, copied);
       missing[copied] = 0;

@@ -117,11 +117,17 @@ uint64_t load64(const uint8_t *data) {
 
 } // namespace
 
-uint32_t crc32c(const void *data, uint64_t size, uint32_t previous) {
-  const auto *bytes = static_cast<const uint8_t *>(data);
+Crc32c::Crc32c() {
 #if defined(__x86_64__)
   char missing[16];
-  if (!findMissingFeature("sse4_2", missing, sizeof missing))
+  hasInstruction = !findMissingFeature("sse4_2", missing, sizeof missing);
+#endif
+}
+
+uint32_t Crc32c::operator()(const void *data, uint64_t size, uint32_t previous) const {
+  const auto *bytes = static_cast<const uint8_t *>(data);
+#if defined(__x86_64__)
+  if (hasInstruction)
     return ~updateHardware(~previous, bytes, size);
 #endif
   return ~updateBytes(~previous, bytes, size);

@@ -12,8 +12,18 @@
 namespace kiln::rt {
 
 /// The checksum of iSCSI: initial value and result inverted, so that the
-/// checksum of "123456789" is 0xe3069283. `previous` continues an earlier one.
-uint32_t crc32c(const void *data, uint64_t size, uint32_t previous = 0);
+/// checksum of "123456789" is 0xe3069283.
+class Crc32c {
+public:
+  /// Asks the CPU for its instruction; that takes longer than a short checksum.
+  Crc32c();
+
+  /// `previous` continues an earlier checksum.
+  uint32_t operator()(const void *data, uint64_t size, uint32_t previous = 0) const;
+
+private:
+  bool hasInstruction = false;
+};
 
 } // namespace kiln::rt
 

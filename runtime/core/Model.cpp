@@ -92,6 +92,7 @@ kiln_status_t checkModule(const kiln_module &module, ErrorText &error) {
 }
 
 kiln_status_t checkWeights(const kiln_module &module, ErrorText &error) {
+  Crc32c crc32c;
   for (uint32_t i = 0; i != module.num_weights; ++i) {
     const kiln_module_weight &weight = module.weight_table[i];
     uint32_t found = crc32c(module.weights + weight.offset, weight.size);

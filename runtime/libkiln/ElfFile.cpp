@@ -105,6 +105,7 @@ kiln_status_t checkNote(const uint8_t *code, const ElfLayout &layout, ErrorText 
                       static_cast<unsigned long long>(covered),
                       static_cast<unsigned long long>(layout.codeEnd));
   constexpr uint8_t zero[sizeof note.crc32c] = {};
+  Crc32c crc32c;
   uint32_t crc = crc32c(code, field);
   crc = crc32c(zero, sizeof zero, crc);
   uint64_t after = field + sizeof zero;

@@ -1,27 +1,34 @@
-//===- kiln-opt.cpp - Runs passes on kiln and plan IR ---------------------===//
+//===- kiln-opt.cpp - Runs passes on Kiln's IR ----------------------------===//
 //
 // Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Kiln/IR/KilnDialect.h"
-#include "dialects/Plan/IR/PlanDialect.h"
-#include "kiln/Transforms/Passes.h"
-#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "kiln/Pipeline/Registration.h"
+#include "kiln/Target/CPU/CPUTarget.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
-#include "mlir/Transforms/Passes.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/raw_ostream.h"
+
+static llvm::cl::opt<std::string>
+    cpu("cpu", llvm::cl::value_desc("name"), llvm::cl::init("x86-64-v3"),
+        llvm::cl::desc("Processor that kiln-plan packs constants for (default x86-64-v3)"));
 
 int main(int argc, char **argv) {
   mlir::DialectRegistry registry;
-  registry.insert<kiln::KilnDialect, kiln::plan::PlanDialect, mlir::func::FuncDialect>();
-  mlir::registerTransformsPasses();
-  kiln::ReferenceTable references;
-  kiln::registerReferences(references);
-  kiln::KernelTable kernels;
-  kiln::registerKernels(kernels);
+  kiln::registerAllDialects(registry);
+  kiln::PassTables tables;
   kiln::VectorTarget target;
-  kiln::registerTransformPasses(references, kernels, target);
-  return mlir::asMainReturnCode(
-      mlir::MlirOptMain(argc, argv, "Kiln's optimizer driver\n", registry));
+  kiln::registerAllPasses(tables, target);
+  auto [input, output] =
+      mlir::registerAndParseCLIOptions(argc, argv, "Kiln's optimizer driver\n", registry);
+  auto machine = kiln::CPUTarget::create(cpu);
+  if (!machine) {
+    llvm::errs() << "kiln-opt: " << llvm::toString(machine.takeError()) << "\n";
+    return 2;
+  }
+  // Passes are made from the command line after this.
+  target = machine->vector;
+  return mlir::asMainReturnCode(mlir::MlirOptMain(argc, argv, input, output, registry));
 }

@@ -6,11 +6,14 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/raw_ostream.h"
-#include <csignal>
+#include <cstdlib>
+#include <sys/mman.h>
 #include <unistd.h>
 
 using namespace llvm;
@@ -21,8 +24,8 @@ static cl::OptionCategory category("kilnc options");
 static cl::opt<std::string> model(cl::Positional, cl::desc("<model.onnx>"), cl::cat(category));
 static cl::opt<std::string>
     output("o", cl::value_desc("file"),
-           cl::desc("Output: the artefact (default: the model's name with .so), or the text of "
-                    "--emit (default: standard output)"),
+           cl::desc("Output (default: for so and obj the model's name with .so or .o, in the "
+                    "current folder; for other stages standard output)"),
            cl::cat(category));
 static cl::opt<std::string>
     header("header", cl::value_desc("file"),
@@ -30,13 +33,15 @@ static cl::opt<std::string>
            cl::cat(category));
 static cl::opt<std::string> target("target", cl::value_desc("name"), cl::init("cpu"),
                                    cl::desc("Target: cpu"), cl::cat(category));
-static cl::opt<std::string>
-    cpu("cpu", cl::value_desc("name"), cl::init("native"),
-        cl::desc("Processor: native, x86-64-v2, x86-64-v3, x86-64-v4, or a name that LLVM knows"),
-        cl::cat(category));
+static cl::opt<std::string> cpu("cpu", cl::value_desc("name"), cl::init("native"),
+                                cl::desc("Processor: native (default), x86-64-v2, x86-64-v3, "
+                                         "x86-64-v4, or a name that LLVM knows"),
+                                cl::cat(category));
 static cl::list<std::string>
     dims("dim", cl::value_desc("NAME=N or NAME=LO..HI"),
-         cl::desc("Fix a dimension, or state its range (may be given again)"), cl::cat(category));
+         cl::desc("Fix a dimension, or state its range (may be given again). An unnamed one is "
+                  "called <input>_<axis>"),
+         cl::cat(category));
 static cl::opt<std::string> batchDim("batch-dim", cl::value_desc("NAME"),
                                      cl::desc("The dimension that is the batch"),
                                      cl::cat(category));
@@ -46,25 +51,57 @@ static cl::opt<unsigned> jobs("j", cl::init(0), cl::value_desc("N"),
                               cl::desc("Threads that generate code (default: one a core)"),
                               cl::cat(category));
 static cl::opt<Stage>
-    emitStage("emit", cl::desc("Print a stage instead of writing an artefact"), cl::init(Stage::So),
+    emitStage("emit", cl::desc("Print or write a stage instead of the artefact:"),
+              cl::init(Stage::So),
               cl::values(clEnumValN(Stage::Onnx, "onnx", "the checked model"),
                          clEnumValN(Stage::Kiln, "kiln", "kiln dialect, simplified"),
                          clEnumValN(Stage::Fused, "fused", "fused groups"),
                          clEnumValN(Stage::Plan, "plan", "buffers, kernels, launches"),
                          clEnumValN(Stage::Kernels, "kernels", "the kernels' loops"),
-                         clEnumValN(Stage::LLVM, "llvm", "LLVM IR"),
-                         clEnumValN(Stage::Asm, "asm", "assembly"),
-                         clEnumValN(Stage::Obj, "obj", "the program's object file"),
+                         clEnumValN(Stage::LLVM, "llvm", "LLVM IR of kernels and program"),
+                         clEnumValN(Stage::Asm, "asm", "assembly of kernels and program"),
+                         clEnumValN(Stage::Obj, "obj", "the artefact as one relocatable object"),
                          clEnumValN(Stage::So, "so", "the artefact (default)")),
               cl::cat(category));
+/// Made late: LLVM's code generator has an option of this name, which means
+/// another thing and goes first.
+static cl::opt<Phase> &stopAfter() {
+  static bool freed = [] {
+    auto &options = cl::getRegisteredOptions();
+    if (auto other = options.find("stop-after"); other != options.end())
+      other->second->removeArgument();
+    return true;
+  }();
+  (void)freed;
+  static cl::opt<Phase> option(
+      "stop-after", cl::desc("Stop when a phase is done, and write no output:"),
+      cl::values(clEnumValN(Phase::Load, "load", "the model is read and checked"),
+                 clEnumValN(Phase::Import, "import", "it is kiln dialect, simplified"),
+                 clEnumValN(Phase::Fuse, "fuse", "ops are grouped"),
+                 clEnumValN(Phase::Plan, "plan", "buffers and launches are planned"),
+                 clEnumValN(Phase::Generate, "generate", "code is generated")),
+      cl::cat(category));
+  return option;
+}
+static cl::opt<bool> saveTemps("save-temps",
+                               cl::desc("Also write every stage to a file beside the output"),
+                               cl::cat(category));
 static cl::opt<bool> printWeights("print-weights",
-                                  cl::desc("Print all elements of constants with --emit"),
+                                  cl::desc("Print all elements of constants in stages"),
                                   cl::cat(category));
+static cl::opt<std::string>
+    cacheDir("cache-dir", cl::value_desc("folder"),
+             cl::desc("Where compiled kernels are kept (default: $KILN_CACHE_DIR, else "
+                      "kiln/kernels in $XDG_CACHE_HOME or ~/.cache)"),
+             cl::cat(category));
+static cl::opt<bool> noCache("no-cache", cl::desc("Compile every kernel, and keep none"),
+                             cl::cat(category));
 static cl::opt<bool> quiet("quiet", cl::desc("No progress lines"), cl::cat(category));
-static cl::opt<bool> timing("timing", cl::desc("Print the time of each phase"), cl::cat(category));
+static cl::opt<bool> timing("timing", cl::desc("Print where the time went"), cl::cat(category));
 static cl::opt<bool> jsonDiagnostics("json-diagnostics",
                                      cl::desc("Print errors as one JSON document"),
                                      cl::cat(category));
+static cl::opt<std::string> crashForTest("crash-for-test", cl::Hidden, cl::cat(category));
 
 /// "N" or "LO..HI".
 static bool parseRange(StringRef text, DimRange &range) {
@@ -83,85 +120,147 @@ static bool usage(kiln::DiagnosticEngine &diags, const Twine &text) {
   return false;
 }
 
-bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
-                        kiln::DiagnosticEngine &diags) {
-  cl::HideUnrelatedOptions(category);
-  cl::SetVersionPrinter([](raw_ostream &os) { os << producerName() << "\n"; });
-  std::string errors;
-  raw_string_ostream os(errors);
-  if (!cl::ParseCommandLineOptions(argc, argv, "compiles an ONNX model to a shared object\n", &os))
-    return usage(diags, StringRef(errors).trim());
-  invocation.jsonDiagnostics = jsonDiagnostics;
-  invocation.quiet = quiet;
-  invocation.timing = timing;
-  invocation.stage = emitStage;
-  invocation.model = model;
-  if (model.empty())
-    return usage(diags, "no model given; kilnc --help lists the options");
-  if (target != "cpu")
-    return usage(diags, "--target: unknown target '" + target + "'; known: cpu");
-  if (optLevel > 3)
-    return usage(diags, "-O: the level is 0, 1, 2 or 3");
+static bool parseDims(Invocation &invocation, kiln::DiagnosticEngine &diags) {
   for (StringRef dim : dims) {
-    auto [name, value] = dim.split('=');
+    auto [name, value] = dim.rsplit('=');
     DimRange range;
     if (name.empty() || !parseRange(value, range))
       return usage(diags, "--dim " + dim + ": write NAME=N or NAME=LO..HI");
     if (!invocation.options.import.dims.emplace(name.str(), range).second)
       return usage(diags, "--dim " + name + " is given twice");
   }
-  SmallString<128> path(output.getValue());
-  if (path.empty() && emitStage != Stage::So) {
-    path = "-";
-  } else if (path.empty()) {
-    path = sys::path::filename(model);
-    sys::path::replace_extension(path, "so");
-  }
-  invocation.output = std::string(path);
-  if (header.getNumOccurrences()) {
-    invocation.header = header;
-  } else if (emitStage == Stage::So && path != "-") {
-    sys::path::replace_extension(path, "h");
-    invocation.header = std::string(path);
-  }
-  invocation.options.cpu = cpu;
-  invocation.options.batchDim = batchDim;
-  invocation.options.optLevel = optLevel;
-  invocation.options.threads = jobs;
-  invocation.options.printWeights = printWeights;
   return true;
 }
 
-//===----------------------------------------------------------------------===//
-// Crashes
-//===----------------------------------------------------------------------===//
-
-/// Written when the process starts: a handler may not allocate.
-static char reproducer[4096];
-static size_t reproducerLength;
-
-/// Only async-signal-safe calls here.
-static void crash(int) {
-  static const char text[] = "kilnc: internal error K099: the compiler crashed. Please report it "
-                             "with the model and this command:\n  ";
-  (void)!write(2, text, sizeof(text) - 1);
-  (void)!write(2, reproducer, reproducerLength);
-  _exit(static_cast<int>(ExitCode::Internal));
+/// A header beside a device or a pipe helps nobody.
+static bool isOrdinary(StringRef path) {
+  sys::fs::file_status status;
+  return sys::fs::status(path, status) || status.type() == sys::fs::file_type::regular_file;
 }
 
-static void fatal(void *, const char *reason, bool) {
-  errs() << "kilnc: internal error K099: " << reason << "\n";
-  crash(0);
+static bool chooseOutputs(Invocation &invocation, kiln::DiagnosticEngine &diags) {
+  bool linked = emitStage == Stage::So || emitStage == Stage::Obj;
+  SmallString<128> path(output.getValue());
+  if (output.getNumOccurrences() && path.empty())
+    return usage(diags, "-o: the path is empty");
+  if (path.empty() && !linked) {
+    path = "-";
+  } else if (path.empty()) {
+    path = sys::path::filename(model);
+    sys::path::replace_extension(path, emitStage == Stage::So ? "so" : "o");
+  }
+  invocation.output = std::string(path);
+  SmallString<128> stem(path == "-" ? sys::path::filename(model) : StringRef(path));
+  sys::path::replace_extension(stem, "");
+  if (saveTemps)
+    invocation.options.tempsStem = std::string(stem);
+  if (header.getNumOccurrences() && !linked)
+    return usage(diags, "--header: only the artefact has one, as so or obj");
+  if (header.getNumOccurrences())
+    invocation.header = header;
+  else if (linked && path != "-" && isOrdinary(path))
+    invocation.header = std::string(stem) + ".h";
+  if (invocation.header == invocation.output)
+    return usage(diags, "output and header are the same file '" + path + "'");
+  return true;
 }
 
-void kiln::installCrashHandlers(int argc, char **argv) {
-  std::string command;
-  for (int i = 0; i < argc; ++i)
-    command += std::string(i ? " '" : "'") + argv[i] + "'";
-  command = command.substr(0, sizeof(reproducer) - 2) + "\n";
-  reproducerLength = command.size();
-  std::copy(command.begin(), command.end(), reproducer);
-  install_fatal_error_handler(fatal);
-  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
-    std::signal(signal, crash);
+/// Empty when there is no folder for it.
+static std::string chooseCache() {
+  if (noCache)
+    return "";
+  if (cacheDir.getNumOccurrences())
+    return cacheDir;
+  if (const char *named = std::getenv("KILN_CACHE_DIR"))
+    return named;
+  SmallString<128> path;
+  if (!sys::path::cache_directory(path))
+    return "";
+  sys::path::append(path, "kiln", "kernels");
+  return std::string(path);
+}
+
+/// Collects what LLVM says: about some errors it speaks to standard error only.
+static bool parseCommandLine(int argc, char **argv, std::string &errors) {
+  constexpr StringLiteral overview = "compiles an ONNX model to a shared object\n";
+  int standardError = ::dup(STDERR_FILENO), memory = ::memfd_create("kilnc", MFD_CLOEXEC);
+  if (standardError < 0 || memory < 0)
+    return cl::ParseCommandLineOptions(argc, argv, overview);
+  ::dup2(memory, STDERR_FILENO);
+  bool parsed = cl::ParseCommandLineOptions(argc, argv, overview, &errs());
+  ::dup2(standardError, STDERR_FILENO);
+  ::close(standardError);
+  char chunk[4096];
+  ssize_t size;
+  for (off_t at = 0; (size = ::pread(memory, &chunk[0], sizeof(chunk), at)) > 0; at += size)
+    errors.append(&chunk[0], size);
+  ::close(memory);
+  return parsed;
+}
+
+/// LLVM's texts, in Kiln's form: "kilnc: Unknown …  Try: 'kilnc --help'".
+static bool reportParseErrors(StringRef errors, kiln::DiagnosticEngine &diags) {
+  kiln::Diagnostic *last = nullptr;
+  for (StringRef line : split(errors.trim(), '\n')) {
+    auto [program, text] = line.split(": ");
+    if (!program.ends_with("kilnc"))
+      text = line;
+    text = text.split("  Try: ").first.split(" See: ").first.rtrim(" .:!");
+    std::string shown = text.empty() ? "" : toLower(text.front()) + text.drop_front().str();
+    if (last)
+      last->note(shown);
+    else
+      last = &diags.report(Diag::Usage, shown);
+  }
+  if (!last)
+    return usage(diags, "the command line is wrong");
+  last->note("kilnc --help lists the options");
+  return false;
+}
+
+bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
+                        kiln::DiagnosticEngine &diags) {
+  // Also for errors in the command line itself.
+  for (StringRef argument : ArrayRef(argv, argc)) {
+    if (argument == "--")
+      break;
+    invocation.jsonDiagnostics |=
+        argument == "--json-diagnostics" || argument == "-json-diagnostics";
+  }
+  (void)stopAfter();
+  cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter(
+      [](raw_ostream &os) { os << producerName() << "\nLLVM " LLVM_VERSION_STRING "\n"; });
+  std::string errors;
+  if (!parseCommandLine(argc, argv, errors))
+    return reportParseErrors(errors, diags);
+  invocation.quiet = quiet;
+  invocation.timing = timing;
+  invocation.stage = emitStage;
+  invocation.model = model;
+  invocation.crash = crashForTest;
+  if (model.empty())
+    return usage(diags, "no model given; kilnc --help lists the options");
+  if (target != "cpu")
+    return usage(diags, "--target: unknown target '" + target + "'; known: cpu");
+  if (optLevel > 3)
+    return usage(diags, "-O: the level is 0, 1, 2 or 3");
+  if (stopAfter().getNumOccurrences()) {
+    if (emitStage.getNumOccurrences())
+      return usage(diags, "--stop-after and --emit: give one of them");
+    invocation.last = stopAfter();
+  }
+  if (noCache && cacheDir.getNumOccurrences())
+    return usage(diags, "--cache-dir and --no-cache: give one of them");
+  if (!parseDims(invocation, diags) || !chooseOutputs(invocation, diags))
+    return false;
+  CompileOptions &options = invocation.options;
+  options.cpu = cpu;
+  options.batchDim = batchDim;
+  options.optLevel = optLevel;
+  options.threads = jobs;
+  options.printWeights = printWeights;
+  options.cacheFolder = chooseCache();
+  options.cacheIsWanted = cacheDir.getNumOccurrences() != 0;
+  return true;
 }

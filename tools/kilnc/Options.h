@@ -16,16 +16,17 @@ namespace kiln {
 struct Invocation {
   std::string model, output, header;
   Stage stage = Stage::So;
+  /// --stop-after: no output.
+  std::optional<Phase> last;
   CompileOptions options;
   bool quiet = false, timing = false, jsonDiagnostics = false;
+  /// --crash-for-test.
+  std::string crash;
 };
 
 /// False when the command line is wrong (reported). Exits for --help and
 /// --version.
 bool parseOptions(int argc, char **argv, Invocation &invocation, DiagnosticEngine &diags);
-
-/// Turns a crash into exit code 70 and a message that says what to report.
-void installCrashHandlers(int argc, char **argv);
 
 } // namespace kiln
 

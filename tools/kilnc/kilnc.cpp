@@ -5,11 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Crash.h"
 #include "Options.h"
 #include "kiln/Pipeline/Compilation.h"
-#include "kiln/Target/Link/OutputFile.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/Path.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
 #include <chrono>
@@ -18,77 +17,81 @@ using namespace llvm;
 using namespace kiln;
 
 namespace {
-/// One line a phase on a terminal; times for --timing.
+/// One line a phase: what, n of m, elapsed.
 class Progress {
 public:
-  Progress(const Invocation &invocation)
-      : show(!invocation.quiet && sys::Process::StandardErrIsDisplayed()),
-        times(invocation.timing) {}
-
   void start(StringRef phase, unsigned index, unsigned total) {
     end();
-    current = phase.str();
+    running = true;
     began = Clock::now();
-    if (show)
-      errs() << "[" << index << "/" << total << "] " << phase << " ";
+    errs() << "[" << index << "/" << total << "] " << phase << " ";
   }
   void end() {
-    if (current.empty())
-      return;
-    double ms = std::chrono::duration<double, std::milli>(Clock::now() - began).count();
-    if (show)
-      errs() << format("%.0f ms\n", ms);
-    if (times && !show)
-      errs() << format("%9.1f ms  ", ms) << current << "\n";
-    current.clear();
+    using Milliseconds = std::chrono::duration<double, std::milli>;
+    if (std::exchange(running, false))
+      errs() << format("%.0f ms\n", Milliseconds(Clock::now() - began).count());
   }
 
 private:
   using Clock = std::chrono::steady_clock;
-  bool show, times;
-  std::string current;
+  bool running = false;
   Clock::time_point began;
 };
+} // namespace
 
-int finish(kiln::DiagnosticEngine &diags, const Invocation &invocation) {
+static void compile(const Invocation &invocation, kiln::DiagnosticEngine &diags) {
+  Compiler compiler;
+  const CompileOptions &options = invocation.options;
+  if (invocation.last)
+    compiler.check(invocation.model, *invocation.last, options, diags);
+  else if (invocation.stage == Stage::So)
+    compiler.compile(invocation.model, invocation.output, invocation.header, options, diags);
+  else if (invocation.stage == Stage::Obj)
+    compiler.compileObject(invocation.model, invocation.output, invocation.header, options, diags);
+  else
+    compiler.emit(invocation.model, invocation.stage, invocation.output, options, diags);
+}
+
+/// An error of Kiln's own is worth a report.
+static void mentionReproducer(kiln::DiagnosticEngine &diags) {
+  for (const kiln::Diagnostic &diag : diags.all())
+    if (diagInfo(diag.diag).exit == ExitCode::Internal) {
+      std::string file = crash::writeReproducer(diag.message);
+      if (!file.empty())
+        diags.report(Diag::ReproducerWritten, file);
+      return;
+    }
+}
+
+int main(int argc, char **argv) {
+  PhaseTimer timer;
+  crash::install(ArrayRef(argv, argc));
+  kiln::DiagnosticEngine diags;
+  Invocation invocation;
+  if (parseOptions(argc, argv, invocation, diags)) {
+    diags.setFile(invocation.model);
+    crash::setModel(invocation.model, invocation.jsonDiagnostics);
+    Progress progress;
+    bool shown = !invocation.quiet && sys::Process::StandardErrIsDisplayed();
+    invocation.options.timer = &timer;
+    invocation.options.progress = [&](StringRef phase, unsigned index, unsigned total) {
+      crash::setPhase(phase);
+      if (shown)
+        progress.start(phase, index, total);
+      if (phase == phaseName(Phase::Fuse) && invocation.crash == "internal")
+        diags.report(Diag::Internal, "as asked for");
+      else if (phase == phaseName(Phase::Fuse))
+        crash::provoke(invocation.crash);
+    };
+    compile(invocation, diags);
+    progress.end();
+  }
+  mentionReproducer(diags);
+  if (invocation.timing)
+    timer.print(errs());
   if (invocation.jsonDiagnostics)
     diags.printJSON(errs());
   else
     diags.printText(errs());
   return static_cast<int>(diags.exitCode());
-}
-
-bool emitText(Compiler &compiler, const Invocation &invocation, kiln::DiagnosticEngine &diags) {
-  std::string text;
-  raw_string_ostream os(text);
-  if (!compiler.print(invocation.model, invocation.stage, os, invocation.options, diags))
-    return false;
-  if (Error error = writeFileAtomically(invocation.output, text)) {
-    diags.report(Diag::FileUnwritable, invocation.output, toString(std::move(error)));
-    return false;
-  }
-  return true;
-}
-} // namespace
-
-int main(int argc, char **argv) {
-  installCrashHandlers(argc, argv);
-  kiln::DiagnosticEngine diags;
-  Invocation invocation;
-  if (!parseOptions(argc, argv, invocation, diags))
-    return finish(diags, invocation);
-  diags.setFile(invocation.model);
-
-  Progress progress(invocation);
-  invocation.options.progress = [&](StringRef phase, unsigned index, unsigned total) {
-    progress.start(phase, index, total);
-  };
-  Compiler compiler;
-  if (invocation.stage == Stage::So)
-    compiler.compile(invocation.model, invocation.output, invocation.header, invocation.options,
-                     diags);
-  else
-    emitText(compiler, invocation, diags);
-  progress.end();
-  return finish(diags, invocation);
 }

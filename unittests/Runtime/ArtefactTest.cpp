@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include <algorithm>
-#include <cstdio>
+#include "kiln/Target/RuntimeObject.h"
+
 #include <dlfcn.h>
 #include <elf.h>
 #include <fstream>
@@ -89,6 +89,7 @@ TEST(Artefact, NeedsOnlyListedSymbols) {
   for (const LibcSymbol &symbol : readSymbolList())
     allowed.insert(symbol.name);
   allowed.insert("kiln_generated_module");
+  allowed.insert("_GLOBAL_OFFSET_TABLE_"); // the linker's own
   ElfSymbols object(KILN_RUNTIME_OBJECT, SHT_SYMTAB);
   for (const std::string &name : object.undefined)
     EXPECT_TRUE(name.empty() || allowed.count(name)) << name;
@@ -117,4 +118,10 @@ TEST(Artefact, ListedSymbolsExistInThisLibc) {
     EXPECT_NE(dlvsym(library, symbol.name.c_str(), symbol.version.c_str()), nullptr)
         << symbol.name << "@" << symbol.version;
   }
+}
+
+TEST(Artefact, TheObjectAndTheListAreEmbedded) {
+  kiln::EmbeddedBytes object = kiln::runtimeObject(), symbols = kiln::runtimeLibcSymbols();
+  EXPECT_EQ(std::string(object.data, object.size), readBytes(KILN_RUNTIME_OBJECT));
+  EXPECT_EQ(std::string(symbols.data, symbols.size), readBytes(KILN_SYMBOL_LIST));
 }

@@ -260,7 +260,7 @@ TEST(Loader, FindsDamagedCode) {
   size_t place = at + 8;
   kiln_artefact_note note = {KILN_NOTE_MAJOR, KILN_NOTE_MINOR, 0, uint32_t(covered), 0};
   std::memcpy(&bytes[place], &note, sizeof note);
-  note.crc32c = kiln::rt::crc32c(bytes.data(), covered);
+  note.crc32c = kiln::rt::Crc32c()(bytes.data(), covered);
   std::memcpy(&bytes[place], &note, sizeof note);
   Scratch file(bytes);
   kiln_artefact *artefact = nullptr;

@@ -115,8 +115,9 @@ TEST(PlanTable, KeepsTheLatestThirtyTwo) {
   for (int64_t key = 0; key != 40; ++key) {
     Plan *plan = table.find(&key);
     EXPECT_EQ(plan != nullptr, key == 0 || key > 8) << key;
-    if (plan)
+    if (plan) {
       EXPECT_EQ(plan->offsets[0], uint64_t(key) * 64);
+    }
   }
 }
 

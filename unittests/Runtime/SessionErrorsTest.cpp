@@ -260,3 +260,37 @@ TEST(ModelChecks, AnotherMajorGetsNoTable) {
   EXPECT_EQ(kiln_model_query((KILN_ABI_MAJOR + 1) << 16), nullptr);
   EXPECT_NE(kiln_model_query(KILN_ABI_MAJOR << 16 | 77), nullptr);
 }
+
+TEST(ModelChecks, ShapesThatDependOnValues) {
+  const kiln_api *api = kiln_model_query(KILN_ABI_VERSION);
+  kiln_module module = kiln_generated_module;
+  module.reads_inputs = 1;
+  module.bind = [](int64_t *symbols, const void *const *inputs, kiln_module_fault *fault) {
+    auto first = int64_t(static_cast<const float *>(inputs[0])[0]);
+    symbols[1] = 2 * symbols[0];
+    *fault = {0, 0, first, 0};
+    return int32_t(first == 0 ? KILN_MODULE_OK : KILN_MODULE_CONSTRAINT);
+  };
+  kiln_model *model = nullptr;
+  kiln_session *session = nullptr;
+  ASSERT_EQ(kiln::rt::Model::open(*api, module, nullptr, &model), KILN_OK);
+  ASSERT_EQ(kiln_session_create(model, nullptr, &session), KILN_OK);
+  Tensor x({2, 8});
+  const DLTensor *inputs[] = {&x.view};
+  DLTensor *none[] = {nullptr, nullptr, nullptr};
+  EXPECT_EQ(kiln_output_shapes(session, inputs, 1, none, 3), KILN_OK);
+  x.view.data = nullptr;
+  EXPECT_EQ(kiln_output_shapes(session, inputs, 1, none, 3), KILN_CONSTRAINT);
+  EXPECT_STREQ(kiln_session_error(session),
+               "shapes depend on the values of an input: give the inputs' data");
+  x.view.data = x.values.data();
+  DLTensor y = {}, z = {}, late = {};
+  DLTensor *outputs[] = {&y, &z, &late};
+  EXPECT_EQ(kiln_run(session, inputs, 1, outputs, 3, nullptr), KILN_OK);
+  x.values[0] = 5;
+  y = z = late = {};
+  EXPECT_EQ(kiln_run(session, inputs, 1, outputs, 3, nullptr), KILN_CONSTRAINT);
+  EXPECT_STREQ(kiln_session_error(session), "n must not be 13: got 5 and 0");
+  EXPECT_EQ(kiln_session_destroy(session), KILN_OK);
+  EXPECT_EQ(kiln_model_close(model), KILN_OK);
+}

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "Allocations.h"
 #include "TestSupport.h"
 
 #include <atomic>
@@ -15,25 +16,6 @@
 using namespace kiln::test;
 
 extern "C" const kiln_api *kiln_model_query(uint32_t abi);
-
-static std::atomic<uint64_t> allocations{0};
-extern "C" {
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_malloc(size_t size) {
-  ++allocations;
-  return __real_malloc(size);
-}
-void *__wrap_calloc(size_t count, size_t size) {
-  ++allocations;
-  return __real_calloc(count, size);
-}
-void *__wrap_aligned_alloc(size_t alignment, size_t size) {
-  ++allocations;
-  return __real_aligned_alloc(alignment, size);
-}
-}
 
 namespace {
 
@@ -232,10 +214,9 @@ TEST_P(Session, OwnOutputsMayBeInputs) {
 TEST_P(Session, TellsShapesBeforehand) {
   Tensor x({9, 8});
   x.view.data = nullptr;
-  int64_t yDims[2], zDims[2], lateDims[1];
-  DLTensor y = {}, z = {}, late = {};
+  int64_t yDims[2], lateDims[1];
+  DLTensor y = {}, late = {};
   y.shape = yDims;
-  z.shape = zDims;
   late.shape = lateDims;
   const DLTensor *inputs[] = {&x.view};
   DLTensor *outputs[] = {&y, nullptr, &late};

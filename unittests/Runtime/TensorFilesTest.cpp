@@ -111,11 +111,13 @@ TEST(HostTensor, HalvesAndBfloatsRound) {
   for (uint32_t bits = 0; bits != 0x10000; ++bits) {
     auto half = uint16_t(bits);
     float value = halfToFloat(half);
-    if (value == value)
+    if (value == value) {
       EXPECT_EQ(floatToHalf(value), half) << bits;
+    }
     float wide = bfloatToFloat(half);
-    if (wide == wide)
+    if (wide == wide) {
       EXPECT_EQ(floatToBfloat(wide), half) << bits;
+    }
   }
   EXPECT_EQ(floatToHalf(1 + 0x1p-11f), 0x3c00);
   EXPECT_EQ(floatToHalf(1 + 3 * 0x1p-11f), 0x3c02);

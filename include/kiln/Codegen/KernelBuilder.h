@@ -77,6 +77,10 @@ public:
   /// Emits `then` where the condition holds at run time, else `otherwise`.
   void branch(mlir::Value condition, llvm::function_ref<void()> then,
               llvm::function_ref<void()> otherwise = nullptr);
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> then) { branch(condition, then); }
+  /// End of the part of [lower, upper) that whole vectors cover; upper itself
+  /// when the range is empty.
+  mlir::Value endOfVectors(mlir::Value lower, mlir::Value upper, int64_t lanes);
   /// Calls `body` for [lower, upper): first in steps of `lanes` with a builder
   /// of that many lanes and a consecutive iv, then one by one for the rest. When
   /// an op gives up on lanes, one by one throughout. `body` must not keep state.

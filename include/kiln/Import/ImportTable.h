@@ -83,6 +83,8 @@ public:
     if (clash != Expr(0))
       require(clash, 0, text);
   }
+  /// All dims of two operands.
+  void requireBroadcast(mlir::Value a, mlir::Value b);
 
   /// The node is valid but not supported (exit 3); `hint` names the nearest
   /// supported form. Both always return failure.

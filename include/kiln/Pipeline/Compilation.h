@@ -6,31 +6,33 @@
 //===----------------------------------------------------------------------===//
 //
 // The phases of a compilation, in order, over one state. Each phase leaves what
-// one --emit stage prints:
+// one or more --emit stages show:
 //
 //   load      onnx::Model                         onnx
 //   import    kiln dialect                        kiln
 //   fuse      kiln.fusion                         fused
-//   plan      plan.program, plan.kernel           plan
-//   generate  kernels and program as objects      kernels, llvm, asm, obj
-//   link      the artefact                        so
+//   plan      plan.program, plan.kernel           plan, kernels
+//   generate  kernels and program as objects      llvm, asm
+//   link      the artefact                        obj, so
 //
 //===----------------------------------------------------------------------===//
 #ifndef KILN_PIPELINE_COMPILATION_H
 #define KILN_PIPELINE_COMPILATION_H
 
 #include "kiln/Import/ImportModel.h"
+#include "kiln/Pipeline/KernelCache.h"
+#include "kiln/Pipeline/PhaseTimer.h"
 #include "kiln/Support/Diagnostics.h"
-#include "kiln/Target/CPU/KernelCompiler.h"
-#include "kiln/Target/Link/ModelHeader.h"
-#include "kiln/Target/Program/Program.h"
-#include "kiln/Transforms/Passes.h"
-#include "mlir/IR/MLIRContext.h"
 #include <functional>
 
 namespace kiln {
 
+enum class Phase { Load, Import, Fuse, Plan, Generate, Link };
 enum class Stage { Onnx, Kiln, Fused, Plan, Kernels, LLVM, Asm, Obj, So };
+
+llvm::StringRef phaseName(Phase phase);
+/// The phase that leaves what the stage shows.
+Phase phaseOf(Stage stage);
 
 struct CompileOptions {
   ImportOptions import;
@@ -42,26 +44,49 @@ struct CompileOptions {
   unsigned threads = 0;
   /// Prints tensors' elements in full.
   bool printWeights = false;
+  /// Folder of compiled kernels; empty: none.
+  std::string cacheFolder;
+  uint64_t cacheLimit = KernelCache::defaultLimit;
+  /// Warn when the cache cannot be written; else it is silently not used.
+  bool cacheIsWanted = false;
+  /// Writes each stage to `<tempsStem>.kiln.mlir`, `.plan.mlir`, `.ll` … as soon
+  /// as it exists; empty: none.
+  std::string tempsStem;
   /// Called when a phase starts; `total` phases in all.
   std::function<void(llvm::StringRef phase, unsigned index, unsigned total)> progress;
+  /// Not owned; where the time went.
+  PhaseTimer *timer = nullptr;
 };
 
 /// Compiles one model after another; the tables and the context are made once.
-/// Not thread-safe: one compilation at a time.
+/// Not thread-safe: one compilation at a time. All calls return false when they
+/// failed: `diags` says why, and no output was written. lld, in the link phase,
+/// resets every llvm::cl option of the process.
 class Compiler {
 public:
   Compiler();
   ~Compiler();
 
   /// Writes the artefact to `output` and, unless `header` is empty, its C
-  /// header. Returns false when it failed: `diags` says why, and nothing was
-  /// written. lld resets every llvm::cl option of the process on the way.
+  /// header.
   bool compile(llvm::StringRef model, llvm::StringRef output, llvm::StringRef header,
                const CompileOptions &options, DiagnosticEngine &diags);
 
-  /// Stops after `stage` (not So) and prints it.
+  /// The same as one relocatable object, for static linking.
+  bool compileObject(llvm::StringRef model, llvm::StringRef output, llvm::StringRef header,
+                     const CompileOptions &options, DiagnosticEngine &diags);
+
+  /// Writes the text of a stage (up to Asm) to a file; "-" is standard output.
+  bool emit(llvm::StringRef model, Stage stage, llvm::StringRef output,
+            const CompileOptions &options, DiagnosticEngine &diags);
+
+  /// The same to a stream.
   bool print(llvm::StringRef model, Stage stage, llvm::raw_ostream &os,
              const CompileOptions &options, DiagnosticEngine &diags);
+
+  /// Goes up to `last` (not Link) and writes nothing.
+  bool check(llvm::StringRef model, Phase last, const CompileOptions &options,
+             DiagnosticEngine &diags);
 
 private:
   struct State;

@@ -14,7 +14,6 @@
 #include "mlir/Conversion/LLVMCommon/ConversionTarget.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
-#include "mlir/Conversion/MathToLibm/MathToLibm.h"
 #include "mlir/Conversion/MemRefToLLVM/MemRefToLLVM.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
 #include "mlir/Conversion/UBToLLVM/UBToLLVM.h"
@@ -107,9 +106,7 @@ struct ConvertToLLVM : PassWrapper<ConvertToLLVM, OperationPass<ModuleOp>> {
     cf::populateControlFlowToLLVMConversionPatterns(*converter, set);
     index::populateIndexToLLVMConversionPatterns(*converter, set);
     ub::populateUBToLLVMConversionPatterns(*converter, set);
-    populateMathToLLVMConversionPatterns(*converter, set, /*approximateLog1p=*/false,
-                                         /*benefit=*/2);
-    populateMathToLibmConversionPatterns(set, /*benefit=*/1);
+    populateMathToLLVMConversionPatterns(*converter, set, /*approximateLog1p=*/false);
     patterns = std::move(set);
     return success();
   }

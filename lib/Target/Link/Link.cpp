@@ -127,6 +127,13 @@ Expected<std::string> kiln::linkRelocatable(const LinkInputs &inputs) {
     return createStringError("cannot link: a relocatable object needs a model symbol");
   LldJob job;
   job.add("-r");
+  // What the model does not use would ask for more of its host, as in
+  // linkShared; these two are what it is reached by.
+  job.add("--gc-sections");
+  for (StringRef root : {StringRef(querySymbol), StringRef(weightsSymbol)}) {
+    job.add("-u");
+    job.add(root.str());
+  }
   // A page: a user's program should not be aligned to huge pages by one object.
   addObjects(job, inputs, writePlaceholder(4096));
   Expected<std::string> linked = job.run();

@@ -84,7 +84,7 @@ static LogicalResult arg(KernelBuilder &k, Operation *anchor) {
   auto op = cast<OpTy>(anchor);
   Best best(k, elementTypeOf(op.getX()), largest, op.getSelectLast());
   Rows rows(k, anchor, alongAxis(op.getX(), op.getAxis()));
-  rows.forEach(picosecondsPerElement, /*unroll=*/1,
+  rows.forEach(picosecondsPerElement, /*unroll=*/4,
                [&](Row &row) { row.storeReduced(findBest(row, best)[1]); });
   return success();
 }
@@ -94,7 +94,7 @@ static LogicalResult hardmax(KernelBuilder &k, Operation *anchor) {
   Type type = elementTypeOf(op.getX());
   Best best(k, type, /*largest=*/true, /*last=*/false);
   Rows rows(k, anchor, alongAxis(op.getX(), op.getAxis()));
-  rows.forEach(picosecondsPerElement, /*unroll=*/1, [&](Row &row) {
+  rows.forEach(picosecondsPerElement, /*unroll=*/4, [&](Row &row) {
     Value where = findBest(row, best)[1];
     row.each([&](ElementBuilder &e, const Row::At &at) {
       Value pair[] = {e.fromIndex(row.number(e, at), k.b.getI64Type()), where};

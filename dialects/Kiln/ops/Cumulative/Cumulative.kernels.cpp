@@ -22,7 +22,7 @@ static LogicalResult cumulate(KernelBuilder &k, Operation *anchor) {
   along[op.getAxis()] = true;
   Rows rows(k, anchor, along);
   Fold fold(k, kind, wide);
-  rows.forEach(/*picosecondsPerElement=*/1200, /*unroll=*/1, [&](Row &row) {
+  rows.forEach(/*picosecondsPerElement=*/1200, /*unroll=*/4, [&](Row &row) {
     row.scan(op.getReverse(), fold.identity(),
              [&](ElementBuilder &e, const Row::At &at, ValueRange carried) {
                Value x = e.convert(row.operand(e, at), type, wide);

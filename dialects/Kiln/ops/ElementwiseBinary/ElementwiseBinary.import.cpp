@@ -21,14 +21,24 @@ static Results one(Value value) {
   return SmallVector<Value>{value};
 }
 
+/// Builds the op; sizes of which only the run knows whether they broadcast are
+/// checked there.
+template <typename OpTy>
+static Value binary(NodeImporter &n, Value a, Value b, ArrayRef<NamedAttribute> attributes = {}) {
+  Value y = n.create<OpTy>({a, b}, attributes);
+  if (y)
+    n.requireBroadcast(a, b);
+  return y;
+}
+
 /// Opset 7 brought NumPy broadcasting; older forms are not accepted at all.
 template <typename OpTy> static Results importBinary(NodeImporter &n) {
-  return one(n.create<OpTy>({n.input(0), n.input(1)}));
+  return one(binary<OpTy>(n, n.input(0), n.input(1)));
 }
 
 /// An operator that is a kiln op with operands exchanged.
 template <typename OpTy> static Results importExchanged(NodeImporter &n) {
-  return one(n.create<OpTy>({n.input(1), n.input(0)}));
+  return one(binary<OpTy>(n, n.input(1), n.input(0)));
 }
 
 template <typename OpTy> static Value chain(NodeImporter &n) {
@@ -37,8 +47,8 @@ template <typename OpTy> static Value chain(NodeImporter &n) {
     return nullptr;
   }
   Value result = n.input(0);
-  for (unsigned i = 1; i < n.numInputs(); ++i)
-    result = n.create<OpTy>({result, n.input(i)});
+  for (unsigned i = 1; result && i < n.numInputs(); ++i)
+    result = binary<OpTy>(n, result, n.input(i));
   return result;
 }
 
@@ -61,7 +71,7 @@ static Results importMod(NodeImporter &n) {
     return n.invalid("Mod's attribute 'fmod' is " + Twine(fmod) + ", must be 0 or 1");
   if (fmod == 0 && n.sinceVersion() < 28 && isa<FloatType>(elementTypeOf(n.input(0))))
     return n.invalid("Mod of floats needs fmod = 1 before opset 28");
-  return one(n.create<ModOp>({n.input(0), n.input(1)}, {n.boolNamed("truncate", fmod == 1)}));
+  return one(binary<ModOp>(n, n.input(0), n.input(1), {n.boolNamed("truncate", fmod == 1)}));
 }
 
 static Results importBitShift(NodeImporter &n) {
@@ -70,7 +80,7 @@ static Results importBitShift(NodeImporter &n) {
     return n.invalid("BitShift's attribute 'direction' is '" + direction +
                      "', must be 'LEFT' or 'RIGHT'");
   return one(
-      n.create<ShiftOp>({n.input(0), n.input(1)}, {n.boolNamed("left", direction == "LEFT")}));
+      binary<ShiftOp>(n, n.input(0), n.input(1), {n.boolNamed("left", direction == "LEFT")}));
 }
 
 static Results importPrelu(NodeImporter &n) {

@@ -39,6 +39,29 @@ LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *, std::optional<L
   return success();
 }
 
+LogicalResult TensorScatterOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
+                                                Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  Shape cache = shapeOf(adaptor.getCache()), update = shapeOf(adaptor.getUpdate());
+  uint64_t axis = adaptor.getAxis();
+  if (axis == 0 || axis >= cache.size())
+    return emitOptionalError(loc, "(C1) axis ", axis, " for a cache of rank ", cache.size());
+  bool fits = update.size() == cache.size() &&
+              elementTypeOf(adaptor.getCache()) == elementTypeOf(adaptor.getUpdate());
+  for (auto [i, have, want] : llvm::enumerate(update, cache))
+    fits &= i == axis || !have.constant() || !want.constant() || have == want;
+  if (!fits)
+    return emitOptionalError(loc, "(C2) cannot update ", adaptor.getCache().getType(), " by ",
+                             adaptor.getUpdate().getType());
+  if (Value starts = adaptor.getStarts()) {
+    Shape shape = shapeOf(starts);
+    if (shape.size() != 1 || (shape[0].constant() && cache[0].constant() && shape[0] != cache[0]))
+      return emitOptionalError(loc, "(C3) needs ", cache[0].str(), " starts, not ",
+                               starts.getType());
+  }
+  types.push_back(adaptor.getCache().getType());
+  return success();
+}
+
 LogicalResult ScatterNDOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                             Adaptor adaptor, SmallVectorImpl<Type> &types) {
   Shape x = shapeOf(adaptor.getX()), indices = shapeOf(adaptor.getIndices());

@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Kiln/ops/Scatter/Scatter.h"
-#include "dialects/Kiln/IR/Indexing.h"
 #include "kiln/Import/ImportTable.h"
 
 using namespace mlir;
@@ -67,69 +66,34 @@ static FailureOr<SmallVector<Value>> importScatterND(NodeImporter &n) {
       n.create<ScatterNDOp>({x, indices, updates}, {n.stringNamed("reduction", *reduction)})};
 }
 
-/// Where each element of a column of blocks belongs in the padded image.
-static SmallVector<int64_t> blockPlaces(ArrayRef<int64_t> padded, ArrayRef<int64_t> block,
-                                        ArrayRef<int64_t> counts, ArrayRef<int64_t> strides,
-                                        ArrayRef<int64_t> dilations) {
-  SmallVector<int64_t> places;
-  forEachIndex(block, [&](ArrayRef<int64_t> inBlock, int64_t) {
-    forEachIndex(counts, [&](ArrayRef<int64_t> which, int64_t) {
-      IntIndex at;
-      for (size_t i = 0; i < padded.size(); ++i)
-        at.push_back(which[i] * strides[i] + inBlock[i] * dilations[i]);
-      places.push_back(positionOf(at, padded));
-    });
-  });
-  return places;
-}
-
-/// Sums of overlapping blocks: a scatter with known places into the padded
-/// image, from which the middle is cut.
-static FailureOr<SmallVector<Value>> importCol2Im(NodeImporter &n) {
-  Value x = n.input(0);
-  auto image = n.constantInts(n.input(1)), block = n.constantInts(n.input(2));
-  if (!image || !block)
-    return n.refuse("image_shape or block_shape is computed at run time", "constant shapes");
-  size_t rank = image->size();
-  auto attribute = [&](StringRef name, size_t count, int64_t otherwise) {
-    return n.intsAttr(name).value_or(SmallVector<int64_t>(count, otherwise));
-  };
-  auto strides = attribute("strides", rank, 1), dilations = attribute("dilations", rank, 1),
-       pads = attribute("pads", 2 * rank, 0);
-  if (rankOf(x) != 3 || block->size() != rank || strides.size() != rank ||
-      dilations.size() != rank || pads.size() != 2 * rank)
-    return n.invalid("input of rank " + Twine(rankOf(x)) +
-                     ", or shapes and attributes of different lengths");
-  Expr blockSize = 1, blockCount = 1, positions = 1;
-  SmallVector<int64_t> padded, counts;
-  for (size_t i = 0; i < rank; ++i) {
-    padded.push_back((*image)[i] + pads[i] + pads[rank + i]);
-    int64_t reach = dilations[i] * ((*block)[i] - 1) + 1;
-    if ((*image)[i] < 1 || (*block)[i] < 1 || strides[i] < 1 || dilations[i] < 1 || pads[i] < 0 ||
-        pads[rank + i] < 0 || padded[i] < reach)
-      return n.invalid("blocks do not fit dimension " + Twine(i) + " of the image");
-    counts.push_back((padded[i] - reach) / strides[i] + 1);
-    blockSize = blockSize * Expr((*block)[i]);
-    blockCount = blockCount * Expr(counts[i]);
-    positions = positions * Expr(padded[i]);
+static FailureOr<SmallVector<Value>> importTensorScatter(NodeImporter &n) {
+  Value cache = n.input(0), update = n.input(1);
+  Shape dims = shapeOf(cache), newDims = shapeOf(update);
+  int64_t asked = n.intAttr("axis", -2);
+  auto axis = normalizeAxis(asked, static_cast<int64_t>(dims.size()));
+  if (!axis || *axis == 0)
+    return n.invalid("axis " + Twine(asked) + " for a cache of rank " + Twine(dims.size()));
+  StringRef mode = n.stringAttr("mode").value_or("linear");
+  if (mode != "linear" && mode != "circular")
+    return n.invalid("unknown mode '" + mode + "'");
+  if (newDims.size() != dims.size())
+    return n.invalid("update has rank " + Twine(newDims.size()) + ", the cache " +
+                     Twine(dims.size()));
+  for (auto [i, have, want] : llvm::enumerate(newDims, dims)) {
+    if (static_cast<int64_t>(i) == *axis)
+      n.requireAtMost(have, want, "the update is no longer than the cache");
+    else
+      n.require(have, want, "update and cache agree in dimension " + Twine(i));
   }
-  Shape from = shapeOf(x);
-  Expr channels = Expr::floorDiv(from[1], blockSize), planes = from[0] * channels,
-       perPlane = blockSize * blockCount;
-  n.require(from[1], channels * blockSize, "channels of Col2Im are a multiple of the block size");
-  n.require(from[2], blockCount, "Col2Im's input has one column for each block");
-  Value places = n.int64s(blockPlaces(padded, *block, counts, strides, dilations));
-  Value image2D = n.create<ScatterElementsOp>(
-      {n.broadcastTo(n.scalar(elementTypeOf(x), 0), {planes, positions}),
-       n.broadcastTo(places, {planes, perPlane}), n.reshape(x, {planes, perPlane})},
-      {n.attr("axis", 1), n.stringNamed("reduction", "add")});
-  Shape full{from[0], channels}, starts{0, 0}, sizes{from[0], channels};
-  for (size_t i = 0; i < rank; ++i) {
-    full.push_back(padded[i]);
-    starts.push_back(pads[i]);
-    sizes.push_back((*image)[i]);
+  SmallVector<Value> operands{cache, update};
+  if (n.hasInput(2)) {
+    if (rankOf(n.input(2)) != 1)
+      return n.invalid("write_indices has rank " + Twine(rankOf(n.input(2))) + ", not 1");
+    n.require(shapeOf(n.input(2))[0], dims[0], "write_indices has one element for each batch");
+    operands.push_back(n.input(2));
   }
-  return SmallVector<Value>{n.slice(n.reshape(image2D, full), starts, sizes)};
+  return SmallVector<Value>{n.create<TensorScatterOp>(
+      operands, {n.attr("axis", *axis), n.boolNamed("circular", mode == "circular")})};
 }
 
 namespace kiln {
@@ -140,5 +104,5 @@ void kiln::registerScatterImporters(ImportTable &table) {
   table.add("Scatter", 9, importScatterElements);
   table.add("ScatterElements", 11, importScatterElements);
   table.add("ScatterND", 11, importScatterND);
-  table.add("Col2Im", 18, importCol2Im);
+  table.add("TensorScatter", 24, importTensorScatter);
 }

@@ -150,11 +150,37 @@ static LogicalResult scatterND(KernelBuilder &k, Operation *anchor) {
   return success();
 }
 
+/// No two updates meet, so each element asks whether it is new.
+static Value tensorScatter(ElementBuilder &e, Operation *op, unsigned, ArrayRef<Value> index) {
+  auto scatter = ::cast<TensorScatterOp>(op);
+  Value starts = scatter.getStarts();
+  size_t axis = scatter.getAxis();
+  if (e.isConsecutive(index[axis]))
+    return e.giveUp(elementTypeOf(scatter.getCache()));
+  Value from = index[axis], size = e.size(shapeOf(scatter.getCache())[axis]);
+  if (starts)
+    from = e.sub(from, e.toIndex(e.element(starts, index[0]), elementTypeOf(starts)));
+  if (scatter.getCircular()) {
+    Value rest = arith::RemSIOp::create(e.b, e.loc, from, size);
+    Value below = e.compare(arith::CmpIPredicate::slt, rest, e.index(0));
+    from = e.selectIndex(below, e.add(rest, size), rest);
+  }
+  // Unsigned: what is negative is beyond any size.
+  Value isNew =
+      e.compare(arith::CmpIPredicate::ult, from, e.size(shapeOf(scatter.getUpdate())[axis]));
+  Index at(index);
+  at[axis] = from;
+  return e.branch(
+      isNew, [&] { return e.element(scatter.getUpdate(), at); },
+      [&] { return e.element(scatter.getCache(), index); });
+}
+
 namespace kiln {
 void registerScatterKernels(KernelTable &table);
 } // namespace kiln
 
 void kiln::registerScatterKernels(KernelTable &table) {
+  table.addElement<TensorScatterOp>(tensorScatter);
   table.addAnchor<ScatterElementsOp>("scatter", scatterElements, /*pullsOperands=*/true,
                                      /*takesEpilogue=*/false);
   table.addAnchor<ScatterNDOp>("scatter", scatterND, /*pullsOperands=*/true,

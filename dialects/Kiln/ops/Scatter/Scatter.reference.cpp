@@ -93,11 +93,31 @@ static LogicalResult scatterND(Operation *op, ArrayRef<TensorData> operands,
   return success(legal);
 }
 
+static LogicalResult tensorScatter(Operation *op, ArrayRef<TensorData> operands,
+                                   MutableArrayRef<TensorData> results) {
+  auto scatter = ::cast<TensorScatterOp>(op);
+  const TensorData &update = operands[1];
+  TensorData &y = results[0];
+  size_t axis = scatter.getAxis();
+  int64_t size = y.shape()[axis];
+  copyAll(y, operands[0]);
+  forEachIndex(update.shape(), [&](ArrayRef<int64_t> index, int64_t i) {
+    IntIndex at(index);
+    at[axis] += operands.size() > 2 ? operands[2].getInt(index[0]) : 0;
+    if (scatter.getCircular())
+      at[axis] = ((at[axis] % size) + size) % size;
+    if (at[axis] >= 0 && at[axis] < size)
+      copyElement(y, positionOf(at, y.shape()), update, i);
+  });
+  return success();
+}
+
 namespace kiln {
 void registerScatterReferences(ReferenceTable &table);
 } // namespace kiln
 
 void kiln::registerScatterReferences(ReferenceTable &table) {
   table.add<ScatterElementsOp>(scatterElements);
+  table.add<TensorScatterOp>(tensorScatter);
   table.add<ScatterNDOp>(scatterND);
 }

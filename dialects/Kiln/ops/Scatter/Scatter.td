@@ -34,6 +34,27 @@ def Kiln_ScatterElementsOp : Kiln_ScatterLikeOp<"scatter_elements", (ins I64Attr
   }];
 }
 
+def Kiln_TensorScatterOp : Kiln_PureOp<"tensor_scatter"> {
+  let summary = "Writes new entries into a cache along an axis.";
+  let description = [{
+    For batch b, `update` replaces the entries of `cache` from `starts[b]` on
+    (from 0 without `starts`). Mode circular goes on at the beginning of the
+    axis; otherwise entries that do not fit are left out.
+
+    (C1) `axis` is one of the cache's but the first, the batch. (C2) `update`
+    has the cache's element type and shape but along `axis`. (C3) `starts` has
+    one element for each batch.
+
+    ```mlir
+    %3 = kiln.tensor_scatter %0, %1, %2 {axis = 1 : i64, circular = false}
+        : (tensor<2x9x4xf32>, tensor<2x1x4xf32>, tensor<2xi64>) -> tensor<2x9x4xf32>
+    ```
+  }];
+  let arguments = (ins Kiln_Tensor:$cache, Kiln_Tensor:$update, Optional<Kiln_IndexTensor>:$starts,
+                       I64Attr:$axis, BoolAttr:$circular);
+  let results = (outs Kiln_Tensor:$y);
+}
+
 def Kiln_ScatterNDOp : Kiln_ScatterLikeOp<"scatter_nd", (ins)> {
   let summary = "A copy of x in which slices at tuples of indices are updated.";
   let description = [{

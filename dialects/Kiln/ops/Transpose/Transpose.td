@@ -7,7 +7,7 @@
 
 include "dialects/Kiln/IR/KilnBase.td"
 
-def Kiln_TransposeOp : Kiln_PureOp<"transpose"> {
+def Kiln_TransposeOp : Kiln_PureOp<"transpose", [DeclareOpInterfaceMethods<SymbolicValueInterface>]> {
   let summary = "Permutes axes: dim i of the result is dim permutation[i] of x.";
   let description = [{
     (C1) `permutation` holds each axis of x once.
@@ -19,4 +19,5 @@ def Kiln_TransposeOp : Kiln_PureOp<"transpose"> {
   let arguments = (ins Kiln_Tensor:$x, DenseI64ArrayAttr:$permutation);
   let results = (outs Kiln_Tensor:$y);
   let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }

@@ -152,6 +152,20 @@ static FailureOr<SmallVector<Value>> importIdentity(NodeImporter &n) {
   return SmallVector<Value>{n.input(0)};
 }
 
+/// Inference leaves everything as it is.
+static FailureOr<SmallVector<Value>> importDropout(NodeImporter &n) {
+  if (n.sinceVersion() >= 12 && n.hasInput(2)) {
+    auto training = n.constantFloats(n.input(2)), ratio = n.constantFloats(n.input(1));
+    bool drops = !ratio || ratio->size() != 1 || (*ratio)[0] != 0;
+    if (!training || training->size() != 1 || ((*training)[0] != 0 && drops))
+      return n.refuse("Dropout in training mode drops at random", "training_mode false");
+  }
+  // The mask is of the input's type before opset 10.
+  Type type = n.sinceVersion() < 10 ? elementTypeOf(n.input(0)) : n.b.getI1Type();
+  Value mask = n.outputUsed(1) ? n.broadcastTo(n.scalar(type, 1), shapeOf(n.input(0))) : nullptr;
+  return SmallVector<Value>{n.input(0), mask};
+}
+
 namespace kiln {
 void registerViewImporters(ImportTable &table);
 } // namespace kiln
@@ -162,4 +176,5 @@ void kiln::registerViewImporters(ImportTable &table) {
   table.add("Unsqueeze", 1, importUnsqueeze);
   table.add("Flatten", 1, importFlatten);
   table.add("Identity", 1, importIdentity);
+  table.add("Dropout", 7, importDropout);
 }

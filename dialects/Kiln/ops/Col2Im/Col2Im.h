@@ -1,0 +1,15 @@
+//===- Col2Im.h - Sums of overlapping blocks --------------------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_DIALECTS_KILN_OPS_COL2IM_H
+#define KILN_DIALECTS_KILN_OPS_COL2IM_H
+
+#include "dialects/Kiln/IR/TensorTypes.h"
+
+#define GET_OP_CLASSES
+#include "dialects/Kiln/ops/Col2Im/Col2Im.h.inc"
+
+#endif // KILN_DIALECTS_KILN_OPS_COL2IM_H

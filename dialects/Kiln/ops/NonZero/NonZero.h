@@ -1,0 +1,15 @@
+//===- NonZero.h - Places of elements other than zero -----------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_DIALECTS_KILN_OPS_NONZERO_H
+#define KILN_DIALECTS_KILN_OPS_NONZERO_H
+
+#include "dialects/Kiln/IR/TensorTypes.h"
+
+#define GET_OP_CLASSES
+#include "dialects/Kiln/ops/NonZero/NonZero.h.inc"
+
+#endif // KILN_DIALECTS_KILN_OPS_NONZERO_H

@@ -1,0 +1,15 @@
+//===- OneHot.h - Indices as vectors of two values --------------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_DIALECTS_KILN_OPS_ONEHOT_H
+#define KILN_DIALECTS_KILN_OPS_ONEHOT_H
+
+#include "dialects/Kiln/IR/TensorTypes.h"
+
+#define GET_OP_CLASSES
+#include "dialects/Kiln/ops/OneHot/OneHot.h.inc"
+
+#endif // KILN_DIALECTS_KILN_OPS_ONEHOT_H

@@ -1,0 +1,15 @@
+//===- Pool.h - Windows that slide over spatial axes ------------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_DIALECTS_KILN_OPS_POOL_H
+#define KILN_DIALECTS_KILN_OPS_POOL_H
+
+#include "dialects/Kiln/IR/TensorTypes.h"
+
+#define GET_OP_CLASSES
+#include "dialects/Kiln/ops/Pool/Pool.h.inc"
+
+#endif // KILN_DIALECTS_KILN_OPS_POOL_H

@@ -1,0 +1,15 @@
+//===- Range.h - Evenly spaced numbers --------------------------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_DIALECTS_KILN_OPS_RANGE_H
+#define KILN_DIALECTS_KILN_OPS_RANGE_H
+
+#include "dialects/Kiln/IR/TensorTypes.h"
+
+#define GET_OP_CLASSES
+#include "dialects/Kiln/ops/Range/Range.h.inc"
+
+#endif // KILN_DIALECTS_KILN_OPS_RANGE_H

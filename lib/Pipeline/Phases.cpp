@@ -1,0 +1,295 @@
+//===- Phases.cpp - What a compilation does, in order ---------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Phases.h"
+#include "Printing.h"
+#include "Weights.h"
+#include "dialects/Kiln/IR/ModelAttributes.h"
+#include "kiln/Import/ONNX/Load.h"
+#include "kiln/Transforms/Passes.h"
+#include "mlir/Pass/PassInstrumentation.h"
+#include "mlir/Transforms/Passes.h"
+#include "llvm/IR/LLVMContext.h"
+#include "llvm/IR/Module.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Transforms/Utils/Cloning.h"
+
+using namespace mlir;
+using namespace kiln;
+
+StringRef kiln::phaseName(Phase phase) {
+  static constexpr StringLiteral names[] = {"load", "import", "fuse", "plan", "generate", "link"};
+  return names[static_cast<size_t>(phase)];
+}
+
+Phase kiln::phaseOf(Stage stage) {
+  switch (stage) {
+  case Stage::Onnx:
+    return Phase::Load;
+  case Stage::Kiln:
+    return Phase::Import;
+  case Stage::Fused:
+    return Phase::Fuse;
+  case Stage::Plan:
+  case Stage::Kernels:
+    return Phase::Plan;
+  case Stage::LLVM:
+  case Stage::Asm:
+    return Phase::Generate;
+  case Stage::Obj:
+  case Stage::So:
+    return Phase::Link;
+  }
+  llvm_unreachable("unknown stage");
+}
+
+//===----------------------------------------------------------------------===//
+// Failures and times
+//===----------------------------------------------------------------------===//
+
+/// The ONNX nodes that an op came from.
+static std::string nodeOf(Location loc) {
+  auto name = dyn_cast<NameLoc>(loc);
+  return name ? name.getName().str() : "";
+}
+
+LogicalResult Compilation::note(mlir::Diagnostic &diag) {
+  if (diag.getSeverity() == DiagnosticSeverity::Error)
+    complaints.push_back({diag.str(), nodeOf(diag.getLocation())});
+  return success();
+}
+
+bool Compilation::fail(Diag diag, StringRef text) {
+  if (complaints.empty())
+    complaints.push_back({text.str(), ""});
+  for (const Complaint &complaint : std::exchange(complaints, {})) {
+    if (diag == Diag::NoKernel) {
+      StringRef what = complaint.text;
+      what.consume_back(" has no kernel on this target");
+      diags.report(diag, what, "cpu").atNode(complaint.node);
+    } else {
+      diags.report(diag, complaint.text).atNode(complaint.node);
+    }
+  }
+  return false;
+}
+
+namespace {
+struct TimePasses final : PassInstrumentation {
+  explicit TimePasses(PhaseTimer &timer) : timer(timer) {}
+
+  // Those without a flag only run other passes.
+  void runBeforePass(Pass *pass, Operation *) override {
+    if (!pass->getArgument().empty())
+      timer.begin(pass->getArgument());
+  }
+  void runAfterPass(Pass *pass, Operation *) override {
+    if (!pass->getArgument().empty())
+      timer.end();
+  }
+  void runAfterPassFailed(Pass *pass, Operation *op) override { runAfterPass(pass, op); }
+
+  PhaseTimer &timer;
+};
+} // namespace
+
+bool Compilation::runPasses(Diag onFailure, function_ref<void(PassManager &)> addPasses) {
+  complaints.clear();
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diag) { return note(diag); });
+  PassManager pm(&context);
+  pm.addInstrumentation(std::make_unique<TimePasses>(timer));
+  addPasses(pm);
+  return succeeded(pm.run(*module)) || fail(onFailure, "a pass failed");
+}
+
+//===----------------------------------------------------------------------===//
+// Phases
+//===----------------------------------------------------------------------===//
+
+bool Compilation::run(Phase last, Phase goal) {
+  unsigned total = static_cast<unsigned>(goal) + 1;
+  for (unsigned i = 0; i <= static_cast<unsigned>(last); ++i) {
+    auto phase = static_cast<Phase>(i);
+    if (options.progress)
+      options.progress(phaseName(phase), i + 1, total);
+    PhaseTimer::Scope scope(timer, phaseName(phase));
+    if (!runPhase(phase) || !writeTemps(phase))
+      return false;
+  }
+  return true;
+}
+
+bool Compilation::runPhase(Phase phase) {
+  switch (phase) {
+  case Phase::Load:
+    return load();
+  case Phase::Import:
+    return import();
+  case Phase::Fuse:
+    return fuse();
+  case Phase::Plan:
+    return plan();
+  case Phase::Generate:
+    return generate();
+  case Phase::Link:
+    break;
+  }
+  llvm_unreachable("the caller links");
+}
+
+bool Compilation::load() {
+  model = onnx::loadModel(path, {}, diags);
+  return model != nullptr;
+}
+
+bool Compilation::import() {
+  {
+    PhaseTimer::Scope scope(timer, "convert");
+    module = importModel(*model, options.import, tables.importers, context, diags);
+  }
+  return module && setBatchSymbol() && runPasses(Diag::Internal, [&](PassManager &pm) {
+           // Folding exposes more to fold: canonical forms make constants of shapes,
+           // constants make shapes of canonical forms.
+           pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+           pm.addNestedPass<func::FuncOp>(createFoldConstantsPass(tables.references));
+           pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+           pm.addNestedPass<func::FuncOp>(createCSEPass());
+         });
+}
+
+bool Compilation::setBatchSymbol() {
+  info.batchSymbol = options.batchDim;
+  auto names = module->getOperation()->getAttrOfType<ArrayAttr>(symbolNamesAttr);
+  auto isBatch = [&](Attribute name) {
+    return cast<StringAttr>(name).getValue() == options.batchDim;
+  };
+  if (options.batchDim.empty() || (names && llvm::any_of(names, isBatch)))
+    return true;
+  std::string known;
+  if (names)
+    for (Attribute name : names)
+      known += (known.empty() ? "" : ", ") + cast<StringAttr>(name).str();
+  diags.report(Diag::Usage, "--batch-dim " + options.batchDim +
+                                ": the model has no such dynamic dimension" +
+                                (known.empty() ? "" : " (it has " + known + ")"));
+  return false;
+}
+
+bool Compilation::fuse() {
+  return runPasses(Diag::Internal, [&](PassManager &pm) {
+    pm.addNestedPass<func::FuncOp>(createFusePass(tables.kernels));
+  });
+}
+
+bool Compilation::plan() {
+  return runPasses(Diag::NoKernel, [&](PassManager &pm) {
+    pm.addPass(createPlanPass(tables.kernels, compiler.target().vector));
+  });
+}
+
+bool Compilation::generate() {
+  complaints.clear();
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diag) { return note(diag); });
+  if (!generateKernels())
+    return false;
+  {
+    PhaseTimer::Scope scope(timer, "weights");
+    layout = layoutProgram(program());
+    segments = collectWeights(layout, tables.kernels);
+    auto checksums = checksumWeights(segments);
+    if (!checksums)
+      return fail(Diag::Internal, llvm::toString(checksums.takeError()));
+    for (auto [weight, segment, crc] : llvm::zip(layout.weights, segments, *checksums)) {
+      weight.offset = segment.offset;
+      weight.bytes = segment.size;
+      weight.crc32c = crc;
+    }
+    fillInfo();
+  }
+  PhaseTimer::Scope scope(timer, "program");
+  return generateProgram(program());
+}
+
+bool Compilation::generateKernels() {
+  PhaseTimer::Scope scope(timer, "kernels");
+  auto ops = llvm::to_vector(module->getOps<plan::KernelOp>());
+  KernelOptions kernelOptions;
+  kernelOptions.optLevel = options.optLevel;
+  kernelOptions.threads = options.threads;
+  kernelOptions.keepLLVMIR = kernelOptions.keepAssembly = textIsWanted;
+  FailureOr<std::vector<CompiledKernel>> compiled = failure();
+  std::string count = std::to_string(ops.size());
+  if (options.cacheFolder.empty()) {
+    compiled = compiler.compile(ops, kernelOptions);
+  } else {
+    KernelCache cache(options.cacheFolder, options.cacheLimit);
+    compiled = cache.compile(compiler, ops, kernelOptions);
+    count += ", " + std::to_string(cache.hits()) + " cached";
+    if (options.cacheIsWanted && !cache.problem().empty())
+      diags.warn(Diag::CacheUnusable, options.cacheFolder, cache.problem());
+  }
+  timer.annotate(count);
+  if (failed(compiled))
+    return fail(Diag::Internal, "a kernel could not be compiled");
+  kernels = std::move(*compiled);
+  return true;
+}
+
+bool Compilation::generateProgram(plan::ProgramOp program) {
+  llvm::StringMap<KernelFacts> facts;
+  for (const CompiledKernel &kernel : kernels)
+    facts[kernel.name] = kernel.facts;
+  OwningOpRef<ModuleOp> into = ModuleOp::create(program.getLoc());
+  buildProgram(program, layout, facts, *into);
+  if (failed(compiler.lower(*into)))
+    return fail(Diag::Internal, "the program could not be lowered");
+  llvm::LLVMContext llvmContext;
+  auto llvmModule = compiler.translate(*into, llvmContext);
+  if (!llvmModule)
+    return fail(Diag::Internal, "the program could not be translated");
+  addModuleTable(program, layout, info, *llvmModule);
+  EmitOptions emit;
+  // Straight-line code that runs once a call: optimising it pays little.
+  emit.optLevel = std::min(options.optLevel, 1u);
+  if (textIsWanted) {
+    llvm::raw_string_ostream os(programIR);
+    llvmModule->print(os, nullptr);
+    // The back end changes the module.
+    auto assembly = emitAssembly(*llvm::CloneModule(*llvmModule), compiler.target(), emit);
+    if (!assembly)
+      return fail(Diag::Internal, llvm::toString(assembly.takeError()));
+    programAssembly = std::move(*assembly);
+  }
+  auto object = emitObject(*llvmModule, compiler.target(), emit);
+  if (!object)
+    return fail(Diag::Internal, llvm::toString(object.takeError()));
+  programObject = std::move(*object);
+  return true;
+}
+
+void Compilation::fillInfo() {
+  info.name = llvm::sys::path::stem(path).str();
+  info.producer = producerName().str();
+  info.target = "cpu " + compiler.target().cpu;
+  info.features = compiler.target().featureList();
+  std::string text;
+  llvm::raw_string_ostream os(text);
+  printModule(*module, /*printWeights=*/false, os);
+  llvm::BLAKE3 hash;
+  for (StringRef part : {StringRef(info.producer), StringRef(info.target),
+                         StringRef(compiler.target().features), StringRef(info.batchSymbol)}) {
+    hash.update(part);
+    hash.update(StringRef("\0", 1));
+  }
+  hash.update(std::to_string(options.optLevel));
+  hash.update(text);
+  for (const WeightSegment &segment : segments)
+    hash.update(segment.data);
+  auto digest = hash.final();
+  std::copy(digest.begin(), digest.end(), info.digest);
+}

@@ -1,0 +1,105 @@
+//===- Phases.h - One compilation -------------------------------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_LIB_PIPELINE_PHASES_H
+#define KILN_LIB_PIPELINE_PHASES_H
+
+#include "kiln/Pipeline/Compilation.h"
+#include "kiln/Pipeline/Registration.h"
+#include "kiln/Target/Link/Artefact.h"
+#include "kiln/Target/Link/Link.h"
+#include "kiln/Target/Link/ModelHeader.h"
+#include "kiln/Target/Program/Program.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace kiln {
+
+/// What a compiler keeps from one compilation to the next.
+struct CompilerTables : PassTables {
+  CompilerTables() { registerImporters(importers); }
+  ImportTable importers;
+};
+
+/// The phases of Compilation.h over what they make. A phase that fails has
+/// reported why.
+class Compilation {
+public:
+  Compilation(mlir::MLIRContext &context, const CompilerTables &tables, KernelCompiler &compiler,
+              llvm::StringRef path, const CompileOptions &options, DiagnosticEngine &diags)
+      : context(context), tables(tables), compiler(compiler), path(path), options(options),
+        diags(diags), timer(options.timer ? *options.timer : ownTimer) {}
+
+  /// The file that will be written: fails at once when that is the model, or
+  /// cannot be made.
+  bool announceOutput(llvm::StringRef output);
+  /// Keeps the texts that LLVM and Asm print.
+  void keepText() { textIsWanted = true; }
+  /// All phases up to `last`; `goal` is for the count of Compilation.h's
+  /// progress.
+  bool run(Phase last, Phase goal);
+
+  /// After Generate.
+  bool writeLinked(Stage soOrObj, llvm::StringRef output, llvm::StringRef header);
+  /// After the stage's phase; not Obj and So.
+  bool print(Stage stage, llvm::raw_ostream &os);
+  bool writeText(Stage stage, llvm::StringRef output);
+
+private:
+  // Phases.cpp
+  bool runPhase(Phase phase);
+  bool load();
+  bool import();
+  bool fuse();
+  bool plan();
+  bool generate();
+  bool generateKernels();
+  bool generateProgram(plan::ProgramOp program);
+  bool setBatchSymbol();
+  void fillInfo();
+
+  // Outputs.cpp
+  LinkInputs linkInputs(llvm::StringRef output);
+  ModelHeaderInfo headerInfo(llvm::StringRef stem);
+  bool writeTemps(Phase phase);
+
+  // Failures
+  mlir::LogicalResult note(mlir::Diagnostic &diag);
+  bool fail(Diag diag, llvm::StringRef text);
+  bool failToWrite(llvm::StringRef file, llvm::Error error);
+  bool runPasses(Diag onFailure, llvm::function_ref<void(mlir::PassManager &)> addPasses);
+
+  plan::ProgramOp program() { return *module->getOps<plan::ProgramOp>().begin(); }
+
+  mlir::MLIRContext &context;
+  const CompilerTables &tables;
+  KernelCompiler &compiler;
+  std::string path;
+  const CompileOptions &options;
+  DiagnosticEngine &diags;
+  PhaseTimer ownTimer;
+  PhaseTimer &timer;
+  bool textIsWanted = false;
+
+  /// What MLIR said about a failure, and the ONNX nodes that it is about.
+  struct Complaint {
+    std::string text, node;
+  };
+  std::vector<Complaint> complaints;
+
+  std::unique_ptr<onnx::Model> model;
+  mlir::OwningOpRef<mlir::ModuleOp> module;
+  std::vector<CompiledKernel> kernels;
+  ProgramLayout layout;
+  std::vector<WeightSegment> segments;
+  ModuleInfo info;
+  llvm::SmallVector<char, 0> programObject;
+  std::string programIR, programAssembly;
+};
+
+} // namespace kiln
+
+#endif // KILN_LIB_PIPELINE_PHASES_H

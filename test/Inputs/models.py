@@ -1,0 +1,156 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes a small model of the tests: models.py NAME FILE.
+
+It writes protobuf's bytes itself: that takes milliseconds, needs no package, and can do what the onnx package refuses.
+"""
+import struct
+import sys
+
+FLOAT, UINT8, INT64, STRING = 1, 2, 7, 8
+FORMAT = {FLOAT: "f", UINT8: "B", INT64: "q"}
+
+
+def varint(number):
+    number &= (1 << 64) - 1
+    out = b""
+    while number > 127:
+        out += bytes([number & 127 | 128])
+        number >>= 7
+    return out + bytes([number])
+
+
+def field(number, value):
+    """An int, a text, bytes (a message is bytes), or a list of them."""
+    if isinstance(value, (list, tuple)):
+        return b"".join(field(number, one) for one in value)
+    if isinstance(value, int):
+        return varint(number << 3) + varint(value)
+    data = value.encode() if isinstance(value, str) else value
+    return varint(number << 3 | 2) + varint(len(data)) + data
+
+
+def attribute(name, value):
+    if isinstance(value, float):
+        return field(1, name) + varint(2 << 3 | 5) + struct.pack("<f", value) + field(20, 1)
+    if isinstance(value, int):
+        return field(1, name) + field(3, value) + field(20, 2)
+    if isinstance(value, str):
+        return field(1, name) + field(4, value) + field(20, 3)
+    return field(1, name) + field(8, list(value)) + field(20, 7)
+
+
+def node(op, inputs, outputs, name="", domain="", **attributes):
+    return (
+        field(1, list(inputs))
+        + field(2, list(outputs))
+        + field(3, name or "the_" + op)
+        + field(4, op)
+        + field(5, [attribute(*item) for item in attributes.items()])
+        + (field(7, domain) if domain else b"")
+    )
+
+
+def value(name, type_, dims):
+    shape = b"".join(field(1, field(1 if isinstance(d, int) else 2, d)) for d in dims)
+    return field(1, name) + field(2, field(1, field(1, type_) + field(2, shape)))
+
+
+def tensor(name, type_, dims, elements):
+    raw = struct.pack(f"<{len(elements)}{FORMAT[type_]}", *elements)
+    return field(1, list(dims)) + field(2, type_) + field(8, name) + field(9, raw)
+
+
+def model(nodes, inputs, outputs, initializers=(), opset=21, ir=10, domains=()):
+    graph = field(1, nodes) + field(2, "g") + field(5, list(initializers))
+    graph += field(11, inputs) + field(12, outputs)
+    opsets = [field(2, opset)] + [field(1, d) + field(2, 1) for d in domains]
+    return field(1, ir) + field(2, "test") + field(7, graph) + field(8, opsets)
+
+
+X, Y = value("x", FLOAT, [2, 3]), value("y", FLOAT, [2, 3])
+XN, YN = value("x", FLOAT, ["n", 3]), value("y", FLOAT, ["n", 3])
+RELU = model([node("Relu", "x", "y")], [X], [Y])
+
+MODELS = {
+    "relu": RELU,
+    # y = relu(x * w + b), any number of rows.
+    "affine": model(
+        [
+            node("Mul", ["x", "w"], ["scaled"]),
+            node("Add", ["scaled", "b"], ["shifted"]),
+            node("Relu", ["shifted"], ["y"]),
+        ],
+        [XN],
+        [YN],
+        [tensor("w", FLOAT, [3], [1, 2, 3]), tensor("b", FLOAT, [3], [0.5, -0.5, 0])],
+    ),
+    "sum": model([node("Add", ["x", "z"], ["y"])], [XN, value("z", FLOAT, ["n", 3])], [YN]),
+    # Two inputs whose first dims need not be the same.
+    "broadcast": model(
+        [node("Add", ["x", "z"], ["y"])],
+        [XN, value("z", FLOAT, ["m", 3])],
+        [value("y", FLOAT, ["k", 3])],
+    ),
+    # 2 * w is known at compile time.
+    "foldable": model(
+        [node("Add", ["w", "w"], ["twice"]), node("Mul", ["x", "twice"], ["y"])],
+        [XN],
+        [YN],
+        [tensor("w", FLOAT, [3], [1, 2, 3])],
+    ),
+    # Two equal kernels and a transposition.
+    "twice": model(
+        [
+            node("Relu", ["x"], ["a"], name="first"),
+            node("Transpose", ["a"], ["t"], perm=[1, 0]),
+            node("Relu", ["t"], ["b"], name="second"),
+            node("Transpose", ["b"], ["y"], perm=[1, 0]),
+        ],
+        [XN],
+        [YN],
+    ),
+    # The shape is computed: [n, 3] -> [3 * n].
+    "flatten": model(
+        [node("Reshape", ["x", "shape"], ["y"])],
+        [XN],
+        [value("y", FLOAT, ["m"])],
+        [tensor("shape", INT64, [1], [-1])],
+    ),
+    # A weight of 1 MiB.
+    "large": model(
+        [node("Add", ["x", "w"], ["y"])],
+        [value("x", FLOAT, [512, 512])],
+        [value("y", FLOAT, [512, 512])],
+        [tensor("w", FLOAT, [512, 512], [i % 251 for i in range(512 * 512)])],
+    ),
+    "unnamed": model(
+        [node("Relu", "x", "y")], [value("x", FLOAT, ["", 3])], [value("y", FLOAT, ["", 3])]
+    ),
+    # Invalid and refused ones.
+    "unknown-op": model([node("Relux", "x", "y")], [X], [Y]),
+    "unknown-ops": model(
+        [node("Relux", "x", "a"), node("Foo", "a", "b"), node("Relux", "b", "y", name="again")],
+        [X],
+        [Y],
+    ),
+    "unknown-domain": model(
+        [node("Relu", "x", "y", domain="com.example")], [X], [Y], domains=["com.example"]
+    ),
+    "new-opset": model([node("Relu", "x", "y")], [X], [Y], opset=99),
+    "old-opset": model([node("Relu", "x", "y")], [X], [Y], opset=6),
+    "undefined": model([node("Relu", ["ghost"], ["y"])], [X], [Y]),
+    "cycle": model([node("Add", ["x", "b"], ["a"]), node("Relu", "a", "b")], [X], [value("b", FLOAT, [2, 3])]),
+    "short-weight": model(
+        [node("Mul", ["x", "w"], ["y"])], [X], [Y], [tensor("w", FLOAT, [3], [1, 2])]
+    ),
+    "string-input": model([node("Identity", "x", "y")], [value("x", STRING, [2])], [value("y", STRING, [2])]),
+    "empty": b"",
+    "garbage": bytes(range(256)) * 4,
+    "text": b"This is not a model.\n",
+    "truncated": RELU[: len(RELU) // 2],
+}
+
+if __name__ == "__main__":
+    with open(sys.argv[2], "wb") as file:
+        file.write(MODELS[sys.argv[1]])
