@@ -108,6 +108,19 @@ struct StridedInput {
 };
 std::optional<StridedInput> stridedInput(KernelBuilder &k, mlir::Value value);
 
+/// Columns of B in memory: element (k, column) lies at base + k * kStride +
+/// column * columnStride.
+struct StridedColumns {
+  mlir::Value memref, base, kStride, columnStride;
+};
+using PanelElement =
+    llvm::function_ref<mlir::Value(ElementBuilder &e, mlir::Value k, mlir::Value column)>;
+/// Fills a panel [k][column] of sums' type with the first columns of B, whose
+/// elements are of `type`, and zeros: by copying when B lies in memory, else
+/// element by element.
+void packPanel(KernelBuilder &k, const Buffer &target, mlir::Type type, mlir::Value validColumns,
+               PanelElement element, const std::optional<StridedColumns> &strided);
+
 /// For (outer, inner) in [begin, end) of outer x inner units: `body` gets the
 /// outer index and the range of inner ones.
 void forUnits(KernelBuilder &k, mlir::Value innerCount,

@@ -7,7 +7,7 @@
 
 #include "dialects/Kiln/ops/Conv/Conv.h"
 #include "dialects/Kiln/ops/ElementwiseBinary/ElementwiseBinary.h"
-#include "kiln/Import/ImportTable.h"
+#include "kiln/Import/Quantized.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -27,8 +27,8 @@ struct Window {
 };
 } // namespace
 
-static FailureOr<Window> readWindow(NodeImporter &n) {
-  Value x = n.input(0), w = n.input(1);
+/// Of the node whose input and weights are x and w.
+static FailureOr<Window> readWindow(NodeImporter &n, Value x, Value w) {
   if (rankOf(x) != rankOf(w))
     return n.invalid("input 0 of " + n.opType() + " has " + Twine(rankOf(x)) +
                      " dims and its weights (input 1) have " + Twine(rankOf(w)));
@@ -89,11 +89,12 @@ static void requireChannels(NodeImporter &n, const Expr &channels, const Expr &w
               "the channels of " + n.opType() + "'s input are those of its weights");
 }
 
-static FailureOr<SmallVector<Value>> importConv(NodeImporter &n) {
-  auto window = readWindow(n);
+/// A convolution of two values with the node's attributes.
+static FailureOr<Value> convolution(NodeImporter &n, Value input, Value weights) {
+  auto window = readWindow(n, input, weights);
   if (failed(window))
     return failure();
-  Shape x = shapeOf(n.input(0)), w = shapeOf(n.input(1));
+  Shape x = shapeOf(input), w = shapeOf(weights);
   if (window->same())
     for (size_t d = 0; d < window->spatial(); ++d) {
       Expr stride = window->strides[d];
@@ -104,16 +105,60 @@ static FailureOr<SmallVector<Value>> importConv(NodeImporter &n) {
       window->pads[d + window->spatial()] = upper ? total - half : half;
     }
   requireChannels(n, x[1], w[1] * Expr(window->group));
-  Value y =
-      n.create<ConvOp>({n.input(0), n.input(1)},
-                       {n.attr("strides", window->strides), n.attr("dilations", window->dilations),
-                        n.exprsNamed("pads", window->pads), n.attr("group", window->group)});
-  return SmallVector<Value>{addBias(n, y, 2)};
+  Value y = n.create<ConvOp>(
+      {input, weights}, {n.attr("strides", window->strides), n.attr("dilations", window->dilations),
+                         n.exprsNamed("pads", window->pads), n.attr("group", window->group)});
+  if (!y)
+    return failure();
+  return y;
+}
+
+static FailureOr<SmallVector<Value>> importConv(NodeImporter &n) {
+  auto y = convolution(n, n.input(0), n.input(1));
+  if (failed(y))
+    return failure();
+  return SmallVector<Value>{addBias(n, *y, 2)};
+}
+
+/// Parameters of the input are one element, those of the weights may be one an
+/// output; padding counts as the input's zero point, so it comes after.
+static FailureOr<Value> integerConvolution(NodeImporter &n, Value x, Value zeroX, Value w,
+                                           Value zeroW) {
+  auto trailing = static_cast<size_t>(std::max<int64_t>(rankOf(w), 1)) - 1;
+  Value input = centered(n, x, alignQuantization(n, zeroX, 0));
+  Value weights = centered(n, w, alignQuantization(n, zeroW, trailing));
+  if (!input || !weights)
+    return failure();
+  return convolution(n, input, weights);
+}
+
+static FailureOr<SmallVector<Value>> importConvInteger(NodeImporter &n) {
+  auto optional = [&](unsigned i) { return n.hasInput(i) ? n.input(i) : Value(); };
+  auto y = integerConvolution(n, n.input(0), optional(2), n.input(1), optional(3));
+  if (failed(y))
+    return failure();
+  return SmallVector<Value>{*y};
+}
+
+static FailureOr<SmallVector<Value>> importQLinearConv(NodeImporter &n) {
+  auto sum = integerConvolution(n, n.input(0), n.input(2), n.input(3), n.input(5));
+  if (failed(sum))
+    return failure();
+  // The bias is in units of the product of both scales.
+  Value biased = addBias(n, *sum, 8);
+  if (!biased)
+    return failure();
+  Type real = n.b.getF32Type();
+  auto spatial = static_cast<size_t>(rankOf(biased)) - 2;
+  Value scale = n.create<MulOp>({n.cast(alignQuantization(n, n.input(1), 0), real),
+                                 n.cast(alignQuantization(n, n.input(4), spatial), real)});
+  return SmallVector<Value>{requantized(n, biased, scale, alignQuantization(n, n.input(6), 0),
+                                        alignQuantization(n, n.input(7), 0))};
 }
 
 /// `output_shape` and SAME decide the pads; the odd one goes where auto_pad says.
 static FailureOr<SmallVector<Value>> importConvTranspose(NodeImporter &n) {
-  auto window = readWindow(n);
+  auto window = readWindow(n, n.input(0), n.input(1));
   if (failed(window))
     return failure();
   size_t spatial = window->spatial();
@@ -152,5 +197,7 @@ void registerConvImporters(ImportTable &table);
 
 void kiln::registerConvImporters(ImportTable &table) {
   table.add("Conv", 1, importConv);
+  table.add("ConvInteger", 10, importConvInteger);
+  table.add("QLinearConv", 10, importQLinearConv);
   table.add("ConvTranspose", 1, importConvTranspose);
 }
