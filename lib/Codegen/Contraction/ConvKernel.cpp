@@ -121,6 +121,8 @@ void ConvEmitter::emitUnits() {
   SmallVector<Value> sizes = {k.size(shape.batch), k.index(shape.group), k.size(shape.axes[0].out),
                               k.size(blocking.rowBlocks), k.size(blocking.columnBlocks)};
   Value rows = k.size(blocking.rows), columns = k.size(blocking.columns);
+  if (staging)
+    staging->prepare();
   forUnits(k, k.index(blocking.outputBlocks), [&](Value outer, Value from, Value to) {
     Index at = k.elements().delinearize(outer, sizes);
     image = at[0];
