@@ -7,9 +7,10 @@
 //
 // Two threads lose to one when a neighbour keeps the second CPU: a thread that
 // is preempted inside a chunk comes back a tick (4 ms) later. So when that was
-// seen, a window of runs is made alone, the mean times are compared, and the
-// winner holds for a while, the longer the more often it won. The first runs
-// count for nothing: they touch memory and start threads.
+// seen, a window of runs is made alone, the mean times (without the slowest
+// run: anything may happen once) are compared, and the winner holds for a
+// while, the longer the more often it won. The first runs count for nothing:
+// they touch memory and start threads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KILN_RUNTIME_CORE_RUNPOLICY_H
@@ -43,6 +44,7 @@ public:
     if (!measuring)
       return;
     windowSum += elapsed;
+    windowMax = std::max(windowMax, elapsed);
     ++windowCount;
     if (windowSum >= kWindow && windowCount >= kWindowRuns)
       closeWindow(now, sawStall);
@@ -71,8 +73,8 @@ private:
   static constexpr uint32_t kSerialRecheck = 256;
 
   template <typename SawStall> void closeWindow(uint64_t now, SawStall sawStall) {
-    uint64_t mean = windowSum / windowCount, window = windowSum;
-    windowSum = windowCount = 0;
+    uint64_t mean = (windowSum - windowMax) / (windowCount - 1), window = windowSum;
+    windowSum = windowMax = windowCount = 0;
     if (!probingAlone) {
       meanTeam = mean;
       probingAlone = sawStall();
@@ -87,6 +89,7 @@ private:
   uint64_t runStart;
   uint64_t meanRun;
   uint64_t windowSum;
+  uint64_t windowMax;
   uint64_t windowCount;
   uint64_t meanTeam;
   uint64_t holdUntil;
@@ -116,7 +119,7 @@ inline bool RunPolicy::begin(uint64_t now, bool &clearStalls) {
   if (holdUntil) {
     holdUntil = 0;
     probingAlone = false;
-    windowSum = windowCount = 0;
+    windowSum = windowMax = windowCount = 0;
     clearStalls = true;
   }
   measuring = true;
