@@ -15,6 +15,7 @@
 
 #include "ConvEmitter.h"
 #include "Packing.h"
+#include "Winograd.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -30,6 +31,8 @@ std::string kiln::convLayout(const ConvSpec &spec, const VectorTarget &target) {
   ConvShape shape(spec);
   if (shape.rank > 3 || isDepthwise(shape))
     return "";
+  if (auto layout = chooseWinograd(shape, elementTypeOf(spec.w), spec.transposed, target))
+    return layout->str();
   TileShape tile = chooseTile(target, accumulatorType(elementTypeOf(spec.w)), std::nullopt);
   return RowLayout{tile.rows, tile.vectors, spec.group, spec.transposed}.str();
 }
@@ -361,5 +364,10 @@ LogicalResult kiln::buildConvKernel(KernelBuilder &k, const ConvSpec &spec) {
     return failure();
   if (isDepthwise(shape))
     return buildDepthwiseKernel(k, spec, shape);
+  if (auto weights = dyn_cast<BlockArgument>(spec.w)) {
+    StringRef layout = k.layouts[weights.getArgNumber()];
+    if (WinogradLayout::isOne(layout))
+      return buildWinogradKernel(k, spec, shape, WinogradLayout::parse(layout));
+  }
   return ConvEmitter(k, spec, shape).emit();
 }

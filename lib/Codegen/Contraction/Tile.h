@@ -41,6 +41,12 @@ TileShape tileOfWidth(const VectorTarget &target, mlir::Type accumulator, int64_
 struct RowSplit {
   int64_t full = 0;
   llvm::SmallVector<int64_t, 2> rest;
+  /// Of each tile, in order.
+  llvm::SmallVector<int64_t> heights(const TileShape &tile) const {
+    llvm::SmallVector<int64_t> all(static_cast<size_t>(full), tile.rows);
+    all.append(rest.begin(), rest.end());
+    return all;
+  }
 };
 RowSplit splitRows(int64_t rows, const TileShape &tile);
 /// Rows of the thinnest tile whose sums still hide each other's latency.
