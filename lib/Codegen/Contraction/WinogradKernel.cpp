@@ -172,7 +172,6 @@ SmallVector<Value> WinogradEmitter::byOutput(ArrayRef<Value> x) {
       factors.push_back(here[j]);
       terms.push_back(value);
     };
-    // Row 2 of m = 2 pairs its odd point with infinity.
     size_t j = 1;
     take(0, x[0]);
     for (size_t pair = 0; pair < sums.size(); ++pair, j += 2)
