@@ -106,11 +106,25 @@ private:
 
   /// Vector instructions that would be repeated.
   unsigned costWith(Operation *producer, const Group &group) {
-    unsigned cost = costOf(producer);
+    unsigned cost = chainCost(producer);
     for (Operation *member : group.ops)
       if (isPulledOften(member, group))
         cost += costOf(member);
     return cost;
+  }
+
+  /// With all that would have to be a kernel of its own if `op` were pulled
+  /// without it: then it had better come with it.
+  unsigned chainCost(Operation *op) {
+    auto known = chainCosts.find(op);
+    if (known != chainCosts.end())
+      return known->second;
+    unsigned cost = costOf(op);
+    for (Value operand : op->getOperands())
+      if (Operation *maker = operand.getDefiningOp())
+        if (maker->hasOneUse() && needsKernel(maker) && !table.find(maker)->kernel)
+          cost += chainCost(maker);
+    return chainCosts[op] = cost;
   }
 
   /// Permuted operands are read where they lie. What is made of constants alone
@@ -239,7 +253,7 @@ private:
   const KernelTable &table;
   DenseSet<Operation *> grouped;
   DenseMap<Operation *, bool> followers;
-  DenseMap<Operation *, unsigned> costs;
+  DenseMap<Operation *, unsigned> costs, chainCosts;
   DenseMap<Operation *, bool> constants;
 };
 

@@ -329,6 +329,16 @@ TEST(ConvTranspose, All) {
   checkConv(c);
   c.constantW = false;
   checkConv(c);
+  // Phases that are put together, in rows of several vectors.
+  for (int64_t kernel : {2, 3, 4}) {
+    std::string size = std::to_string(kernel);
+    ConvCase phases = transposed({{"2", "4", "6", "41"}, {"4", "6", size, size}, {2, 2}});
+    if (kernel == 4)
+      phases.pads = {"1", "1", "1", "1"};
+    phases.extraArguments = ", %res: " + tensorText(convResult(phases), "f32");
+    phases.epilogue = "%z = kiln.add %y, %res : ($y, $y) -> $y";
+    checkConv(phases);
+  }
   checkConv(transposed({{"1", "3", "3", "4", "3"}, {"3", "2", "2", "3", "2"}, {2, 1, 2}}));
 }
 

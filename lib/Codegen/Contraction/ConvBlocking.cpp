@@ -63,6 +63,9 @@ ConvEmitter::Blocking ConvEmitter::chooseBlocking() const {
     int64_t bestRows = 1, bestColumns = 1;
     // A single row is cut along its columns, into panels.
     int64_t step = single ? tile.columns() : 1, all = single ? *outColumns : *outRows;
+    // Phases are put together within a row.
+    if (phases && !single)
+      all = 1;
     for (int64_t size = std::min(step, all);; size = std::min(size + step, all)) {
       for (int64_t blocks = 1; blocks <= std::max<int64_t>(1, split.full); blocks *= 2) {
         double here = single ? cost(1, size, blocks) : cost(size, *outColumns, blocks);
@@ -80,7 +83,7 @@ ConvEmitter::Blocking ConvEmitter::chooseBlocking() const {
     result.columns = 8 * tile.columns();
   } else {
     // Unknown images are taken to be neither tiny nor huge.
-    result.rows = 4;
+    result.rows = phases ? 1 : 4;
   }
   result.rowBlocks = Expr::ceilDiv(rows.out, result.rows);
   result.columnBlocks = Expr::ceilDiv(columns.out, result.columns);

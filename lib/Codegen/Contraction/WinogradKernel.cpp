@@ -303,22 +303,8 @@ void WinogradEmitter::transformOutput(int64_t, Value r, Value channel, const Seg
       SmallVector<Value> row;
       for (SmallVector<Value> &column : columns)
         row.push_back(column[static_cast<size_t>(i)]);
-      SmallVector<Value> outputs = byOutput(row);
-      // Neighbours meet: first the elements that lie m / 2 apart.
-      while (outputs.size() > 1) {
-        size_t half = outputs.size() / 2;
-        SmallVector<Value> merged;
-        for (size_t j = 0; j < half; ++j) {
-          int64_t length = cast<VectorType>(outputs[j].getType()).getDimSize(0);
-          SmallVector<int64_t> order;
-          for (int64_t lane = 0; lane < length; ++lane)
-            order.append({lane, length + lane});
-          merged.push_back(
-              vector::ShuffleOp::create(k.b, k.loc, outputs[j], outputs[j + half], order));
-        }
-        outputs = std::move(merged);
-      }
-      store(outputs[0], result.memref, k.index(i * m * lanes));
+      Value whole = interleave(k.b, k.loc, byOutput(row));
+      store(whole, result.memref, k.index(i * m * lanes));
     }
     k.loop(k.index(0), k.index(m), 1, [&](Value i) {
       Value row = math.add(math.mul(segment.y, m), i);
