@@ -82,6 +82,7 @@ public:
   mlir::Value tapOffset(mlir::Value plane, mlir::Value row, mlir::Value column);
 
 private:
+  void forPhases(const Axis &axis, llvm::function_ref<void(mlir::Value phase)> body);
   void fillRow(const OutputBlock &block, mlir::Value channel, mlir::Value plane, mlir::Value row,
                mlir::Value at);
   void fillSpreadRow(const OutputBlock &block, mlir::Value channel, mlir::Value plane,
@@ -103,7 +104,8 @@ private:
   Buffer buffer;
 };
 
-/// Groups of one channel each: the taps of a plane, vectors along columns.
+/// Groups of one channel each with few outputs: the taps of a plane, vectors
+/// along columns.
 mlir::LogicalResult buildDepthwiseKernel(KernelBuilder &k, const ConvSpec &spec,
                                          const ConvShape &shape);
 bool isDepthwise(const ConvShape &shape);
