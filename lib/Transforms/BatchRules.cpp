@@ -47,6 +47,45 @@ bool BatchStep::mentionsBatch(const Expr &expr) const {
   return found;
 }
 
+Expr BatchStep::bounded(const Expr &expr) const {
+  constexpr int64_t mostRows = 65536;
+  Expr sum;
+  for (const Expr::Term &term : expr.terms()) {
+    Expr product(term.coefficient);
+    for (const auto &atom : term.atoms) {
+      Expr a = bounded(atom->lhs), b = bounded(atom->rhs);
+      auto isClamp = [&](const Expr &limit, const Expr &value) {
+        return value == batch && limit.constant().value_or(0) >= mostRows;
+      };
+      switch (atom->kind) {
+      case Expr::Kind::Symbol:
+        product = product * Expr::symbol(atom->name);
+        break;
+      case Expr::Kind::FloorDiv:
+        product = product * Expr::floorDiv(a, b);
+        break;
+      case Expr::Kind::CeilDiv:
+        product = product * Expr::ceilDiv(a, b);
+        break;
+      case Expr::Kind::Mod:
+        product = product * Expr::mod(a, b);
+        break;
+      case Expr::Kind::Min:
+        product = product * (isClamp(a, b) || isClamp(b, a) ? batch : Expr::min(a, b));
+        break;
+      case Expr::Kind::Max:
+        product = product * Expr::max(a, b);
+        break;
+      case Expr::Kind::Bcast:
+        product = product * Expr::bcast(a, b);
+        break;
+      }
+    }
+    sum = sum + product;
+  }
+  return sum;
+}
+
 /// The axis of the result where axis `axis` of operand `operand` goes, index by
 /// index; nothing when elements of several indices meet.
 using AxisMap = function_ref<std::optional<int64_t>(unsigned operand, int64_t axis)>;
@@ -89,7 +128,7 @@ StringRef BatchRuleTable::pointwise(BatchStep &step) {
   // What all rows share must not have an element for each.
   for (auto [rows, operand] : llvm::zip(step.operands, step.op->getOperands())) {
     int64_t axis = step.results[0].axis - rank + rankOf(operand);
-    if (rows.isShared() && axis >= 0 && !shapeOf(operand)[static_cast<size_t>(axis)].isConstant(1))
+    if (rows.isShared() && axis >= 0 && !step.shapeOf(operand)[static_cast<size_t>(axis)].isConstant(1))
       return disagree;
   }
   return "";
@@ -151,26 +190,6 @@ static StringRef trilu(BatchStep &step) {
 // Shapes
 //===----------------------------------------------------------------------===//
 
-/// Rows have a distance in memory, which a reshape leaves as it is.
-static StringRef reshape(BatchStep &step) {
-  const Rows &x = step.operands[0];
-  if (x.isShared())
-    return countsRows;
-  Shape from = shapeOf(step.op->getOperand(0)), to = shapeOf(step.op->getResult(0));
-  Expr distance =
-      x.inner * elementCount(ArrayRef(from).drop_front(static_cast<size_t>(x.axis) + 1));
-  for (size_t axis = 0; axis != to.size(); ++axis) {
-    if (!step.mentionsBatch(to[axis]))
-      continue;
-    auto inner = Expr::divideExactly(distance, elementCount(ArrayRef(to).drop_front(axis + 1)));
-    if (!inner)
-      return mixes;
-    step.results = {Rows::kept(static_cast<int64_t>(axis), *inner)};
-    return "";
-  }
-  return mixes;
-}
-
 /// The axis of `shape` that holds the batch; the caller has others refused.
 static std::optional<size_t> batchAxis(const BatchStep &step, ArrayRef<Expr> shape) {
   for (size_t axis = 0; axis != shape.size(); ++axis)
@@ -179,9 +198,36 @@ static std::optional<size_t> batchAxis(const BatchStep &step, ArrayRef<Expr> sha
   return std::nullopt;
 }
 
+/// A reshape leaves how many elements there are, how many of them lie before a
+/// row's first one, and so what lies behind it. The numbers of elements are
+/// equal in every run that goes on, though their expressions may not be: it is
+/// enough that one side can be followed.
+static StringRef reshape(BatchStep &step) {
+  const Rows &x = step.operands[0];
+  if (x.isShared())
+    return countsRows;
+  Shape from = step.shapeOf(step.op->getOperand(0)), to = step.shapeOf(step.op->getResult(0));
+  auto toAxis = batchAxis(step, to);
+  if (!toAxis)
+    return mixes;
+  size_t fromAxis = static_cast<size_t>(x.axis);
+  auto outer = Expr::divideExactly(from[fromAxis], step.batch * x.inner);
+  Expr before = *outer * elementCount(ArrayRef(from).take_front(fromAxis));
+  Expr behind = x.inner * elementCount(ArrayRef(from).drop_front(fromAxis + 1));
+  std::optional<Expr> inner;
+  if (auto newOuter = Expr::divideExactly(before, elementCount(ArrayRef(to).take_front(*toAxis))))
+    inner = Expr::divideExactly(to[*toAxis], step.batch * *newOuter);
+  if (!inner)
+    inner = Expr::divideExactly(behind, elementCount(ArrayRef(to).drop_front(*toAxis + 1)));
+  if (!inner)
+    return mixes;
+  step.results = {Rows::kept(static_cast<int64_t>(*toAxis), *inner)};
+  return "";
+}
+
 static StringRef broadcastTo(BatchStep &step) {
   Value x = step.op->getOperand(0);
-  Shape from = shapeOf(x), to = shapeOf(step.op->getResult(0));
+  Shape from = step.shapeOf(x), to = step.shapeOf(step.op->getResult(0));
   size_t lead = to.size() - from.size();
   if (step.operands[0].isKept()) {
     size_t axis = static_cast<size_t>(step.operands[0].axis);
@@ -204,7 +250,7 @@ static StringRef broadcastTo(BatchStep &step) {
 }
 
 static StringRef tile(BatchStep &step) {
-  Shape repeats = exprsOf(cast<TileOp>(step.op).getRepeats());
+  Shape repeats = step.exprsOf(cast<TileOp>(step.op).getRepeats());
   auto axis = batchAxis(step, repeats);
   if (step.operands[0].isKept()) {
     // Copies of the whole axis keep the rows' order within each.
@@ -217,7 +263,7 @@ static StringRef tile(BatchStep &step) {
   if (!copies)
     return countsRows;
   step.results = {
-      Rows::kept(static_cast<int64_t>(*axis), *copies * shapeOf(step.op->getOperand(0))[*axis])};
+      Rows::kept(static_cast<int64_t>(*axis), *copies * step.shapeOf(step.op->getOperand(0))[*axis])};
   return "";
 }
 
@@ -239,10 +285,10 @@ static StringRef slice(BatchStep &step) {
   if (!step.operands[0].isKept())
     return countsRows;
   size_t axis = static_cast<size_t>(step.operands[0].axis);
-  Shape starts = exprsOf(op.getStarts()), sizes = exprsOf(op.getSizes()),
-        steps = exprsOf(op.getSteps());
+  Shape starts = step.exprsOf(op.getStarts()), sizes = step.exprsOf(op.getSizes()),
+        steps = step.exprsOf(op.getSteps());
   if (!starts[axis].isConstant(0) || !steps[axis].isConstant(1) ||
-      sizes[axis] != shapeOf(op.getX())[axis])
+      sizes[axis] != step.shapeOf(op.getX())[axis])
     return "takes some rows of the batch";
   sizes[axis] = 0;
   if (step.mentionsBatch(starts) || step.mentionsBatch(sizes) || step.mentionsBatch(steps))
@@ -256,7 +302,7 @@ static StringRef pad(BatchStep &step) {
   if (!step.operands[0].isKept() || (op.getValue() && !step.operands[1].isShared()))
     return mixes;
   size_t axis = static_cast<size_t>(step.operands[0].axis);
-  if (!exprsOf(op.getBefore())[axis].isConstant(0) || !exprsOf(op.getAfter())[axis].isConstant(0))
+  if (!step.exprsOf(op.getBefore())[axis].isConstant(0) || !step.exprsOf(op.getAfter())[axis].isConstant(0))
     return "adds rows to the batch";
   step.results = {step.operands[0]};
   return "";
@@ -265,7 +311,7 @@ static StringRef pad(BatchStep &step) {
 /// The sizes of a tensor with rows are no rows.
 static StringRef shape(BatchStep &step) {
   auto op = cast<ShapeOp>(step.op);
-  Shape dims = shapeOf(op.getX());
+  Shape dims = step.shapeOf(op.getX());
   auto taken = ArrayRef(dims).slice(static_cast<size_t>(op.getStart()),
                                     static_cast<size_t>(op.getEnd() - op.getStart()));
   if (step.mentionsBatch(taken))
@@ -385,7 +431,7 @@ static StringRef gatherND(BatchStep &step) {
   auto op = cast<GatherNDOp>(step.op);
   int64_t shared = static_cast<int64_t>(op.getBatchDims());
   int64_t rank = rankOf(op.getIndices());
-  int64_t depth = *shapeOf(op.getIndices()).back().constant();
+  int64_t depth = *step.shapeOf(op.getIndices()).back().constant();
   bool both = allKept(step, 2);
   return keep(step, [&](unsigned operand, int64_t axis) -> std::optional<int64_t> {
     if (axis < shared)

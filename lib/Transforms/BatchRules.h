@@ -44,9 +44,24 @@ struct BatchStep {
   Expr batch;
   llvm::SmallVector<Rows> results;
 
+  /// Sizes as they are for a batch of at most 65536 rows, which is the most that
+  /// the runtime makes: a clamp at more has no effect.
+  Shape shapeOf(mlir::Value value) const { return bounded(kiln::shapeOf(value)); }
+  Shape shapeOf(mlir::Type type) const { return bounded(kiln::shapeOf(type)); }
+  Shape exprsOf(ExprsAttr attr) const { return bounded(kiln::exprsOf(attr)); }
+
   bool mentionsBatch(const Expr &expr) const;
   bool mentionsBatch(llvm::ArrayRef<Expr> exprs) const {
     return llvm::any_of(exprs, [&](const Expr &e) { return mentionsBatch(e); });
+  }
+
+private:
+  Expr bounded(const Expr &expr) const;
+  Shape bounded(Shape shape) const {
+    for (Expr &expr : shape)
+      if (mentionsBatch(expr))
+        expr = bounded(expr);
+    return shape;
   }
 };
 

@@ -64,18 +64,18 @@ struct ProveBatch final : kiln::impl::ProveBatchPassBase<ProveBatch> {
 bool Proof::attributesMentionBatch(Operation *op) const {
   return llvm::any_of(op->getAttrs(), [&](NamedAttribute attr) {
     auto exprs = dyn_cast<ExprsAttr>(attr.getValue());
-    return exprs && mentionsBatch(exprsOf(exprs));
+    return exprs && mentionsBatch(scratch.exprsOf(exprs));
   });
 }
 
 Rows Proof::ofInput(Type type) const {
-  Shape shape = shapeOf(type);
+  Shape shape = scratch.shapeOf(type);
   auto at = llvm::find(shape, batch);
   return at == shape.end() ? Rows() : Rows::kept(at - shape.begin());
 }
 
 bool Proof::fits(Type type, const Rows &rows) const {
-  Shape shape = shapeOf(type);
+  Shape shape = scratch.shapeOf(type);
   if (rows.isKept()) {
     Expr &dim = shape[static_cast<size_t>(rows.axis)];
     auto outer = Expr::divideExactly(dim, batch * rows.inner);
@@ -168,14 +168,14 @@ void Proof::run(func::FuncOp main) {
   };
   for (Operation &op : main.getBody().front().without_terminator()) {
     if (auto bind = dyn_cast<BindOp>(op)) {
+      // Its tensor has static sizes, so it is shared or lost; in this case sizes
+      // would depend on what the requests of a batch hold.
       if (refuseLost(bind.getTensor()))
         return;
-      // Sizes would depend on what the requests of a batch hold.
-      if (!rowsOf.at(bind.getTensor()).isShared())
-        return giveUp(&op, "takes sizes from the data of a request");
     } else if (isa<RequireOp>(op)) {
-      if (attributesMentionBatch(&op))
-        return giveUp(&op, "ties the size of the batch to another");
+      // It can stop a run, never change its values; and requests whose batch was
+      // stopped run alone.
+      continue;
     } else if (StringRef why = visit(&op); !why.empty()) {
       return giveUp(&op, why);
     }
@@ -187,7 +187,7 @@ void Proof::run(func::FuncOp main) {
     const Rows &rows = rowsOf.at(result.get());
     // A request's part must be one range of the axis.
     if (rows.isKept() &&
-        shapeOf(result.get())[static_cast<size_t>(rows.axis)] != batch * rows.inner) {
+        scratch.shapeOf(result.get())[static_cast<size_t>(rows.axis)] != batch * rows.inner) {
       auto name = main.getResultAttrOfType<StringAttr>(result.getOperandNumber(), nameAttr);
       obstacle = "output '" + (name ? name.str() : "?") + "' does not have its rows in one piece";
       return;

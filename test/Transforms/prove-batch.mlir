@@ -137,3 +137,50 @@ module @unknown attributes {kiln.symbols = ["b"], kiln.symbol_names = ["batch"]}
     return %1 : tensor<?xi64, #kiln.dims<"b">>
   }
 }
+
+// -----
+
+// A length that only the run knows to be the same: what lies before a row is
+// enough.
+// CHECK: module @checked_length attributes {kiln.batch_axes = array<i32: 0, 0>
+module @checked_length attributes {kiln.symbols = ["b", "s", "t"], kiln.symbol_names = ["batch", "s", "t"]} {
+  func.func @main(%x: tensor<?x?x8xf32, #kiln.dims<"b", "s">>) -> tensor<?x?x4xf32, #kiln.dims<"b", "t">> {
+    kiln.require <"2*b*s", "b*t"> "Reshape keeps the number of elements"
+    %0 = kiln.reshape %x {shape = #kiln.exprs<"b", "t", "4">} : (tensor<?x?x8xf32, #kiln.dims<"b", "s">>) -> tensor<?x?x4xf32, #kiln.dims<"b", "t">>
+    return %0 : tensor<?x?x4xf32, #kiln.dims<"b", "t">>
+  }
+}
+
+// -----
+
+// A clamp above any batch.
+// CHECK: module @clamped attributes {kiln.batch_axes = array<i32: 0, 0>
+module @clamped attributes {kiln.symbols = ["b"], kiln.symbol_names = ["batch"]} {
+  func.func @main(%x: tensor<?x4xf32, #kiln.dims<"b">>) -> tensor<?x2xf32, #kiln.dims<"min(1000000000, b)">> {
+    %0 = kiln.slice %x {starts = #kiln.exprs<"0", "0">, sizes = #kiln.exprs<"min(1000000000, b)", "2">, steps = #kiln.exprs<"1", "1">} : (tensor<?x4xf32, #kiln.dims<"b">>) -> tensor<?x2xf32, #kiln.dims<"min(1000000000, b)">>
+    return %0 : tensor<?x2xf32, #kiln.dims<"min(1000000000, b)">>
+  }
+}
+
+// -----
+
+// A clamp within reach.
+// CHECK: module @cut attributes {kiln.batch_obstacle = "slice takes some rows of the batch"
+module @cut attributes {kiln.symbols = ["b"], kiln.symbol_names = ["batch"]} {
+  func.func @main(%x: tensor<?x4xf32, #kiln.dims<"b">>) -> tensor<?x4xf32, #kiln.dims<"min(100, b)">> {
+    %0 = kiln.slice %x {starts = #kiln.exprs<"0", "0">, sizes = #kiln.exprs<"min(100, b)", "4">, steps = #kiln.exprs<"1", "1">} : (tensor<?x4xf32, #kiln.dims<"b">>) -> tensor<?x4xf32, #kiln.dims<"min(100, b)">>
+    return %0 : tensor<?x4xf32, #kiln.dims<"min(100, b)">>
+  }
+}
+
+// -----
+
+// Sizes that come from what requests hold.
+// CHECK: module @bound attributes {kiln.batch_obstacle = "reduce_max of node 'longest' mixes rows of the batch"
+module @bound attributes {kiln.symbols = ["b"], kiln.symbol_names = ["batch"]} {
+  func.func @main(%x: tensor<?xi64, #kiln.dims<"b">>) -> tensor<?xi64, #kiln.dims<"b">> {
+    %0 = kiln.reduce_max %x {axes = array<i64: 0>, keepdims = true} : (tensor<?xi64, #kiln.dims<"b">>) -> tensor<1xi64> loc("longest")
+    kiln.bind %0 ["%s0"] : tensor<1xi64>
+    return %x : tensor<?xi64, #kiln.dims<"b">>
+  }
+}
