@@ -7,6 +7,7 @@ batch is larger. Prints how many requests ran in how many batches.
 """
 import argparse
 import sys
+import threading
 
 import kiln
 import numpy as np
@@ -23,6 +24,9 @@ model = kiln.load(arguments.artefact, threads=1)
 assert model.separable, model.batch_obstacle
 
 
+shared = {}
+
+
 def request():
     dims = {name: int(random.choice(values)) for name, values in sizes.items()}
     dims[model.batch] = int(random.integers(1, 4))
@@ -33,6 +37,8 @@ def request():
             inputs[spec.name] = random.uniform(-1, 1, shape).astype(spec.dtype)
         else:
             inputs[spec.name] = random.integers(0, 2, shape).astype(spec.dtype)
+        if all(d.symbol != model.batch for d in spec.dims):
+            inputs[spec.name] = shared.setdefault(spec.name, inputs[spec.name])
     return inputs
 
 
@@ -47,7 +53,24 @@ def same(got, expected):
 requests = [request() for _ in range(arguments.requests)]
 alone = [model.run(inputs) for inputs in requests]
 with kiln.Batcher(model, max_batch=16, max_wait_us=20000, workers=1) as batcher:
+    # The worker calls back, and finds a queue when it returns. A request that is
+    # done before it has its callback is tried again.
+    filled, stuck = threading.Event(), threading.Event()
+
+    def hold(_):
+        if threading.current_thread() is not threading.main_thread():
+            stuck.set()
+            filled.wait(60)
+
+    plugs = 0
+    while not stuck.is_set():
+        plug = batcher.submit(requests[0])
+        plug.add_done_callback(hold)
+        plugs += 1
+        plug.result(timeout=60)
+        stuck.wait(0.1)
     futures = [batcher.submit(inputs) for inputs in requests]
+    filled.set()
     together = [future.result(timeout=300) for future in futures]
     stats = batcher.stats()
 wrong = [
@@ -56,8 +79,9 @@ wrong = [
     for name in expected
     if not same(got[name], expected[name])
 ]
-print(f"{stats['completed']} requests, {stats['rows']} rows, {stats['batches']} batches")
-if stats["batches"] >= len(requests):
+batches = stats["batches"] - plugs
+print(f"{len(requests)} requests in {batches} batches")
+if batches > len(requests) // 2:
     sys.exit("no two requests shared a batch")
 if wrong:
     i, name = wrong[0]
