@@ -168,7 +168,9 @@ kiln_status_t Lane::deliver(uint32_t item) {
       return KILN_INVALID_SHAPE;
     Pieces pieces(from, batchAxis);
     if (batchAxis < 0) {
-      std::memcpy(dataOf(to), dataOf(from), pieces.before * pieces.bytes);
+      // Parts of one request may be delivered at once; one of them does this.
+      if (part.firstRow == 0)
+        std::memcpy(dataOf(to), dataOf(from), pieces.before * pieces.bytes);
       continue;
     }
     // A row has so many pieces.
