@@ -27,7 +27,7 @@ bool Scheduler::configure(const kiln_model *ofModel, const kiln_batcher_options 
   maxWait = options.max_wait_us * us;
   maxExec = options.max_exec_us * us;
   patience = std::max<uint64_t>(16 * maxWait, 100000 * us);
-  load.configure(maxBatch, options.target_p99_us * us, options.cooldown_ms * 1000 * us);
+  load.configure(maxBatch, options.target_p99_us * us, us * 1000 * options.cooldown_ms);
   if (!keys.allocate(size_t(keySize) * (kBuckets + 1)))
     return false;
   for (uint32_t i = 0; i != kBuckets + 1; ++i)
@@ -131,8 +131,12 @@ void Scheduler::remove(Request &request) {
 
 Request *Scheduler::takeExpired(uint64_t now) {
   for (Bucket &bucket : buckets) {
+    uint64_t soonest = bucket.deadlines ? now + bucket.costs.predict(maxBatch) : 0;
     for (uint32_t c = 0; bucket.deadlines && c != kClasses; ++c)
       for (Request *request = bucket.first[c]; request; request = request->next) {
+        // In order of what is due: none behind has an earlier deadline.
+        if (dueTime(*request, patience) > soonest)
+          break;
         // A part that runs already cannot be called back.
         if (request->deadline == kForever || request->rowsTaken)
           continue;

@@ -42,7 +42,7 @@ static const kiln_module_tensor outputs[] = {
 };
 static const int32_t axes[] = {0, -1, 0, 1, 0, -1};
 static const kiln_module_symbol symbols[] = {{"n", 1, 64}, {"k", 1, 512}, {"2*n", 2, 128}};
-static const kiln_module_weight weightTable[] = {{"bias", 0, 4, 0, 0}};
+static const kiln_module_weight weightTable[] = {{"bias", 0, 4, 0xdd54c4abu, 0}};
 static const char *const constraints[] = {"n must not be 13", "no element may be 666"};
 
 static int32_t fail(kiln_module_fault *fault, uint32_t constraint) {

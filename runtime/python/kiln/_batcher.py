@@ -13,6 +13,12 @@ from kiln import _native
 from kiln._model import _ERROR_SIZE, Error, Status, _Argument, _check, _numpy_type
 from kiln._native import lib
 
+_OPTIONS = {name for name, _ in _native.BatcherOptions._fields_} - {
+    "struct_size",
+    "executor",
+    "error",
+    "error_size",
+}
 _PRIORITIES = {"normal": 0, "high": 1, "low": 2}
 
 
@@ -42,12 +48,14 @@ class Batcher:
         self._next = 1
         self._done = _native.BATCH_DONE(self._finish)
         reason = ctypes.create_string_buffer(_ERROR_SIZE)
-        try:
-            native = _native.BatcherOptions(
-                struct_size=ctypes.sizeof(_native.BatcherOptions), **options
-            )
-        except TypeError as unknown:
-            raise Error(Status.INVALID_ARGUMENT, str(unknown)) from None
+        unknown = set(options) - _OPTIONS
+        if unknown:
+            names = ", ".join(sorted(_OPTIONS))
+            message = f"a batcher has no option {sorted(unknown)[0]!r}; it has: {names}"
+            raise Error(Status.INVALID_ARGUMENT, message)
+        native = _native.BatcherOptions(
+            struct_size=ctypes.sizeof(_native.BatcherOptions), **options
+        )
         native.error = ctypes.cast(reason, ctypes.c_char_p)
         native.error_size = _ERROR_SIZE
         status = lib.kiln_batcher_create(
