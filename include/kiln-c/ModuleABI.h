@@ -24,7 +24,7 @@ extern "C" {
 
 #define KILN_MODULE_MAGIC 0x4d4e4c4bu /* "KLNM" */
 #define KILN_MODULE_ABI_MAJOR 1
-#define KILN_MODULE_ABI_MINOR 0
+#define KILN_MODULE_ABI_MINOR 1
 
 /* Alignment in bytes of the arena, of every buffer in it, of every constant in
  * the weights section and of the scratch area. */
@@ -203,6 +203,11 @@ typedef struct kiln_module {
   int32_t (*run)(kiln_module_frame *frame);
   uint32_t reads_inputs; /* bind() reads elements of inputs (a shape tensor) */
   uint32_t reserved;
+  /* Since 1.1. Of each input, then each output: the axis along which each row of
+   * the batch has one piece, all of one length; -1 when it is the same for all
+   * rows. NULL when there is no batch symbol, or rows do not stay apart. */
+  const int32_t *batch_axes;
+  const char *batch_obstacle; /* why they do not, or NULL */
 } kiln_module;
 
 /* The symbol under which the emitter defines the table; hidden, so that the

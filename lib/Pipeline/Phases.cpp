@@ -152,14 +152,19 @@ bool Compilation::import() {
     PhaseTimer::Scope scope(timer, "convert");
     module = importModel(*model, options.import, tables.importers, context, diags);
   }
-  return module && setBatchSymbol() && runPasses(Diag::Internal, [&](PassManager &pm) {
-           // Folding exposes more to fold: canonical forms make constants of shapes,
-           // constants make shapes of canonical forms.
-           pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-           pm.addNestedPass<func::FuncOp>(createFoldConstantsPass(tables.references));
-           pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-           pm.addNestedPass<func::FuncOp>(createCSEPass());
-         });
+  return module && setBatchSymbol() &&
+         runPasses(Diag::Internal,
+                   [&](PassManager &pm) {
+                     // Folding exposes more to fold: canonical forms make constants of shapes,
+                     // constants make shapes of canonical forms.
+                     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+                     pm.addNestedPass<func::FuncOp>(createFoldConstantsPass(tables.references));
+                     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+                     pm.addNestedPass<func::FuncOp>(createCSEPass());
+                     if (!options.batchDim.empty())
+                       pm.addPass(createProveBatchPass(tables.kernels, options.batchDim));
+                   }) &&
+         noteBatch();
 }
 
 bool Compilation::setBatchSymbol() {
@@ -178,6 +183,17 @@ bool Compilation::setBatchSymbol() {
                                 ": the model has no such dynamic dimension" +
                                 (known.empty() ? "" : " (it has " + known + ")"));
   return false;
+}
+
+bool Compilation::noteBatch() {
+  Operation *op = module->getOperation();
+  if (auto axes = op->getAttrOfType<DenseI32ArrayAttr>(batchAxesAttr))
+    info.batchAxes.assign(axes.asArrayRef().begin(), axes.asArrayRef().end());
+  if (auto obstacle = op->getAttrOfType<StringAttr>(batchObstacleAttr)) {
+    info.batchObstacle = obstacle.str();
+    diags.report(Diag::NotSeparable, options.batchDim, info.batchObstacle);
+  }
+  return true;
 }
 
 bool Compilation::fuse() {

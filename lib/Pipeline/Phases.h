@@ -59,6 +59,7 @@ private:
   bool generateKernels();
   bool generateProgram(plan::ProgramOp program);
   bool setBatchSymbol();
+  bool noteBatch();
   void fillInfo();
 
   // Outputs.cpp

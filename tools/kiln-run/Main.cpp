@@ -73,7 +73,9 @@ void printInfo(const Runner &runner) {
   std::printf("needs: %s\n", *info.features ? info.features : "the baseline instruction set");
   std::printf("devices: %s\n", info.devices);
   if (info.batch)
-    std::printf("batch dimension: %s\n", info.batch);
+    std::printf("batch dimension: %s, %s%s\n", info.batch,
+                info.separable ? "separable" : "not separable: ",
+                info.batch_obstacle ? info.batch_obstacle : "");
   std::printf("steps: %u, weights: %u of %" PRIu64 " bytes\n", info.num_launches, info.num_weights,
               info.weights_size);
   std::printf("ABI: %u.%u, module %u.%u\n", info.abi >> 16, info.abi & 0xffff,
@@ -203,7 +205,9 @@ std::string toJson(const Runner &runner, const Options &options, const Results &
   json.key("producer").value(info.producer).key("target").value(info.target);
   json.key("features").value(info.features).key("devices").value(info.devices);
   if (info.batch)
-    json.key("batch").value(info.batch);
+    json.key("batch").value(info.batch).key("separable").value(info.separable != 0);
+  if (info.batch_obstacle)
+    json.key("batch_obstacle").value(info.batch_obstacle);
   json.key("digest").value(hex(info.digest, sizeof info.digest));
   json.key("launches").value(info.num_launches).key("weights_bytes").value(info.weights_size);
   json.key("sealed").value(runner.sealed());

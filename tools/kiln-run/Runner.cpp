@@ -45,6 +45,11 @@ int exitCodeOf(kiln_status_t status) {
     return ExitArtefact;
   case KILN_BUSY:
   case KILN_INTERNAL:
+  // Of batchers, which kiln-run has none of.
+  case KILN_OVERLOADED:
+  case KILN_CANCELLED:
+  case KILN_DEADLINE:
+  case KILN_CLOSED:
     break;
   }
   return ExitInternal;
