@@ -33,10 +33,19 @@ Expr SymbolicValues::fresh(StringRef hint, bool isSize) {
   return Expr::symbol((isSize ? "" : "%") + claim(hint));
 }
 
+/// Region::isAncestor wants regions that are some op's already.
+static bool isInside(Value value, const Region &region) {
+  for (Region *at = value.getParentRegion(); at;
+       at = at->getParentOp() ? at->getParentOp()->getParentRegion() : nullptr)
+    if (at == &region)
+      return true;
+  return false;
+}
+
 void SymbolicValues::forget(Region &region) {
   SmallVector<Value> inside;
   for (auto &entry : known)
-    if (region.isAncestor(entry.first.getParentRegion()))
+    if (isInside(entry.first, region))
       inside.push_back(entry.first);
   for (Value value : inside)
     known.erase(value);

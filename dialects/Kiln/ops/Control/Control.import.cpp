@@ -21,14 +21,22 @@ using Values = SmallVector<Value>;
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// One way through a kiln.if while it is built.
-struct Branch {
-  explicit Branch(StringRef attribute) : attribute(attribute) {}
+/// A region that may come to nothing.
+struct Draft {
+  explicit Draft(NodeImporter &n) : n(n) {}
+  ~Draft() { n.forget(region); }
 
-  Block &block() { return region.empty() ? region.emplaceBlock() : region.front(); }
+  NodeImporter &n;
+  Region region;
+};
+
+/// One way through a kiln.if while it is built.
+struct Branch : Draft {
+  Branch(NodeImporter &n, StringRef attribute) : Draft(n), attribute(attribute) {
+    region.emplaceBlock();
+  }
 
   StringRef attribute;
-  Region region;
   Values values;
 };
 } // namespace
@@ -80,7 +88,7 @@ static FailureOr<Values> importRestInBranches(NodeImporter &n, Value condition, 
   std::string faults[2];
   for (auto [branch, fault] : {std::pair(&then, &faults[0]), std::pair(&otherwise, &faults[1])}) {
     OpBuilder::InsertionGuard guard(n.b);
-    n.b.setInsertionPointToEnd(&branch->block());
+    n.b.setInsertionPointToEnd(&branch->region.front());
     auto rest = n.importRest(branch->values);
     if (failed(rest))
       return failure();
@@ -97,14 +105,12 @@ static FailureOr<Values> importRestInBranches(NodeImporter &n, Value condition, 
     return Values();
   }
   Branch &taken = faults[0].empty() ? then : otherwise;
-  Branch &broken = faults[0].empty() ? otherwise : then;
-  n.forget(broken.region);
   Expr isTrue = n.bind(condition, "condition", /*isSize=*/true).front();
   n.require(isTrue, &taken == &then, "the run takes " + taken.attribute +
                                          ", for with the other the model is invalid (" +
                                          (faults[0].empty() ? faults[1] : faults[0]) + ")");
   Block &here = *n.b.getInsertionBlock();
-  here.getOperations().splice(n.b.getInsertionPoint(), taken.block().getOperations());
+  here.getOperations().splice(n.b.getInsertionPoint(), taken.region.front().getOperations());
   n.endGraph(taken.values);
   return Values();
 }
@@ -116,11 +122,11 @@ static FailureOr<Values> importIf(NodeImporter &n) {
   if (auto known = n.constantInts(condition))
     return n.importGraph((*known)[0] ? "then_branch" : "else_branch", {});
   condition = n.reshape(condition, {});
-  Branch then("then_branch"), otherwise("else_branch");
+  Branch then(n, "then_branch"), otherwise(n, "else_branch");
   bool good = condition != nullptr;
   for (Branch *branch : {&then, &otherwise}) {
     OpBuilder::InsertionGuard guard(n.b);
-    n.b.setInsertionPointToEnd(&branch->block());
+    n.b.setInsertionPointToEnd(&branch->region.front());
     auto values = n.importGraph(branch->attribute, {});
     if (succeeded(values))
       branch->values = std::move(*values);
@@ -130,11 +136,9 @@ static FailureOr<Values> importIf(NodeImporter &n) {
         return rankOf(std::get<0>(pair)) != rankOf(std::get<1>(pair));
       }))
     return importRestInBranches(n, condition, then, otherwise);
-  if (good)
-    return makeIf(n, condition, then, otherwise);
-  n.forget(then.region);
-  n.forget(otherwise.region);
-  return failure();
+  if (!good)
+    return failure();
+  return makeIf(n, condition, then, otherwise);
 }
 
 //===----------------------------------------------------------------------===//
@@ -164,9 +168,7 @@ public:
     // A carried size that an iteration may change is known to the run alone. That
     // may show only in what depends on it, so the body is made again.
     do {
-      if (region)
-        n.forget(*region);
-      region = std::make_unique<Region>();
+      draft = std::make_unique<Draft>(n);
       if (failed(makeOnce()))
         return failure();
     } while (generalise());
@@ -177,17 +179,15 @@ public:
 
 private:
   LogicalResult makeOnce() {
-    Block &block = region->emplaceBlock();
+    Block &block = draft->region.emplaceBlock();
     for (auto [init, shape] : llvm::zip_equal(inits, shapes))
       block.addArgument(tensorType(shape, elementTypeOf(init)), n.loc);
     OpBuilder::InsertionGuard guard(n.b);
     n.b.setInsertionPointToEnd(&block);
     iteration = n.freshSymbol("iteration", /*isSize=*/true);
     auto made = makeBody(iteration, block.getArguments());
-    if (failed(made)) {
-      n.forget(*region);
+    if (failed(made))
       return failure();
-    }
     body = std::move(*made);
     if (body.goOn)
       body.goOn = n.reshape(body.goOn, {});
@@ -236,7 +236,7 @@ private:
       for (StringAttr name : names.getAsRange<StringAttr>())
         inner.insert(name.getValue());
     };
-    region->walk([&](Operation *op) {
+    draft->region.walk([&](Operation *op) {
       if (auto bind = dyn_cast<BindOp>(op))
         addAll(bind.getSymbols());
       if (auto branch = dyn_cast<IfOp>(op))
@@ -272,7 +272,7 @@ private:
       types.push_back(tensorType(shape, elementTypeOf(init)));
     {
       OpBuilder::InsertionGuard guard(n.b);
-      n.b.setInsertionPointToEnd(&region->front());
+      n.b.setInsertionPointToEnd(&draft->region.front());
       llvm::StringSet<> inner = innerSymbols();
       Expr count = trips;
       if (body.goOn && !body.elements.empty())
@@ -288,7 +288,7 @@ private:
     }
     auto op = LoopOp::create(n.b, n.loc, types, inits, exprsAttr(n.b.getContext(), {trips}),
                              iteration.str(), body.goOn != nullptr, n.b.getArrayAttr(symbols));
-    op.getBody().takeBody(*region);
+    op.getBody().takeBody(draft->region);
     return Values(op.getOutputs());
   }
 
@@ -298,7 +298,7 @@ private:
   BodyFn makeBody;
   SmallVector<Shape> shapes;
   SmallVector<Attribute> symbols;
-  std::unique_ptr<Region> region;
+  std::unique_ptr<Draft> draft;
   Expr iteration;
   Body body;
 };
