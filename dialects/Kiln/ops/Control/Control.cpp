@@ -60,6 +60,16 @@ private:
 };
 } // namespace
 
+using Effects = SmallVectorImpl<SideEffects::EffectInstance<MemoryEffects::Effect>>;
+
+static void writeSymbols(ArrayAttr symbols, Effects &effects) {
+  if (!symbols.empty())
+    effects.emplace_back(MemoryEffects::Write::get());
+}
+
+void IfOp::getEffects(Effects &effects) { writeSymbols(getSymbols(), effects); }
+void LoopOp::getEffects(Effects &effects) { writeSymbols(getSymbols(), effects); }
+
 //===----------------------------------------------------------------------===//
 // If
 //===----------------------------------------------------------------------===//

@@ -7,7 +7,12 @@
 
 include "dialects/Kiln/IR/KilnBase.td"
 
-def Kiln_IfOp : Kiln_Op<"if", [RecursiveMemoryEffects, SingleBlockImplicitTerminator<"::kiln::YieldOp">]> {
+/// What gives values to symbols stays, though nothing may use its results.
+class Kiln_ControlOp<string mnemonic>
+    : Kiln_Op<mnemonic, [RecursiveMemoryEffects, DeclareOpInterfaceMethods<MemoryEffectsOpInterface>,
+                         SingleBlockImplicitTerminator<"::kiln::YieldOp">]>;
+
+def Kiln_IfOp : Kiln_ControlOp<"if"> {
   let summary = "Computes one of two regions.";
   let description = [{
     Regions use what dominates the op. A result's size is an expression that
@@ -36,7 +41,7 @@ def Kiln_IfOp : Kiln_Op<"if", [RecursiveMemoryEffects, SingleBlockImplicitTermin
   let hasCanonicalizeMethod = 1;
 }
 
-def Kiln_LoopOp : Kiln_Op<"loop", [RecursiveMemoryEffects, SingleBlockImplicitTerminator<"::kiln::YieldOp">]> {
+def Kiln_LoopOp : Kiln_ControlOp<"loop"> {
   let summary = "Computes a region again and again.";
   let description = [{
     The body runs `trips` times (never when that is negative); `iteration` is a
