@@ -96,12 +96,22 @@ private:
     }
   }
 
-  /// The fusion in `block` that makes a value shall write where `place` says,
+  /// The fusion or stack in `block` that is a value shall be where `place` says,
   /// when nothing else says where.
   bool claim(Value origin, Block *block, std::function<Value(Location, Type)> place) {
-    auto fusion = origin.getDefiningOp<FusionOp>();
-    return fusion && fusion->getBlock() == block &&
+    auto loop = origin.getDefiningOp<LoopOp>();
+    bool isStack = loop && llvm::is_contained(loop.getStacks(), origin) &&
+                   !changesIn(loop, origin.getType());
+    return (isStack || origin.getDefiningOp<FusionOp>()) && origin.getParentBlock() == block &&
            claimed.try_emplace(origin, std::move(place)).second;
+  }
+
+  /// A buffer for a value that is computed here.
+  Value placeFor(Value value) {
+    auto place = claimed.find(value);
+    if (place != claimed.end())
+      return place->second(value.getLoc(), value.getType());
+    return plan::AllocOp::create(b, value.getLoc(), value.getType());
   }
 
   LogicalResult planBlock(Block &block) {
@@ -248,7 +258,7 @@ private:
       });
       return buffer;
     }
-    Value buffer = plan::AllocOp::create(b, loc, stack.getType());
+    Value buffer = placeFor(stack);
     ExprsAttr index = exprsAttr(b.getContext(), {Expr::symbol(op.getIteration())});
     auto slot = [this, buffer, index](Location loc, Type type) -> Value {
       return plan::SlotOp::create(b, loc, type, buffer, index);
@@ -367,12 +377,8 @@ private:
     SmallVector<Expr> symbols;
     StringRef kernel = kernelFor(fusion, layouts, symbols);
     for (Value result : fusion.getOutputs()) {
-      auto place = claimed.find(result);
-      Value buffer = place == claimed.end()
-                         ? plan::AllocOp::create(b, fusion.getLoc(), result.getType())
-                         : place->second(fusion.getLoc(), result.getType());
-      buffers[result] = buffer;
-      outs.push_back(buffer);
+      buffers[result] = placeFor(result);
+      outs.push_back(buffers[result]);
     }
     plan::LaunchOp::create(b, fusion.getLoc(), kernel, ins, outs,
                            exprsAttr(b.getContext(), symbols), fusion.getNodes());

@@ -61,12 +61,12 @@ func.func @branch_sizes(%c: tensor<i1>, %x: tensor<4xf32>, %y: tensor<?xf32, #ki
 // -----
 
 // A carried value of fixed size has two buffers, written in turn; a stack's
-// element is written where it belongs.
+// element is written where it belongs, which may be an output of the model.
 // CHECK-LABEL: plan.program @loop
 // CHECK-NEXT:  ^bb0(%[[X:.*]]: tensor<4xf32>, %{{.*}}: tensor<?xf32, #kiln.dims<"n">>):
 // CHECK-NEXT:  %[[EVEN:.*]] = plan.alloc
 // CHECK-NEXT:  %[[ODD:.*]] = plan.alloc
-// CHECK-NEXT:  %[[STACK:.*]] = plan.alloc : tensor<?x4xf32, #kiln.dims<"n">>
+// CHECK-NEXT:  %[[STACK:.*]] = plan.output 1 : tensor<?x4xf32, #kiln.dims<"n">>
 // CHECK-NEXT:  plan.loop inits(%[[X]] : tensor<4xf32>) stacks() trips <"n"> iteration "i" -> tensor<4xf32> {
 // CHECK-NEXT:  ^bb0(%[[NOW:.*]]: tensor<4xf32>):
 // CHECK-NEXT:    %[[NEXT:.*]] = plan.alternate %[[EVEN]], %[[ODD]] "i"
@@ -88,7 +88,8 @@ func.func @loop(%x: tensor<4xf32>, %n: tensor<?xf32, #kiln.dims<"n">>) -> (tenso
 
 // Buffers that change places are copied: each is overwritten two iterations on.
 // CHECK-LABEL: plan.program @loop_that_swaps
-// CHECK:       ^bb0(%[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>):
+// CHECK:       plan.loop
+// CHECK-NEXT:  ^bb0(%[[A:.*]]: tensor<4xf32>, %[[B:.*]]: tensor<4xf32>):
 // CHECK-NEXT:    %[[P:.*]] = plan.alternate
 // CHECK-NEXT:    plan.copy %[[B]] to %[[P]]
 // CHECK-NEXT:    %[[Q:.*]] = plan.alternate
