@@ -24,8 +24,8 @@ class ModelImporter {
 public:
   ModelImporter(onnx::Model &model, const ImportOptions &options, const ImportTable &table,
                 MLIRContext &context, kiln::DiagnosticEngine &diags)
-      : model(model), options(options), table(table), context(context), b(&context),
-        diags(&diags) {}
+      : model(model), options(options), table(table), context(context), b(&context), diags(&diags) {
+  }
 
   OwningOpRef<ModuleOp> run();
 
@@ -248,7 +248,7 @@ std::optional<RankedTensorType> ModelImporter::inputType(const onnx::ValueInfo &
   if (!info.type.hasShape) {
     diags
         ->report(Diag::UnsupportedForm,
-                "input '" + info.name + "' has no shape, so its rank is not known")
+                 "input '" + info.name + "' has no shape, so its rank is not known")
         .nearestSupported("a shape with named or unnamed dimensions");
     return std::nullopt;
   }
@@ -310,8 +310,8 @@ bool ModelImporter::isSupported(const onnx::Node &node) const {
 
 void ModelImporter::reportUnsupported(const onnx::Node &node) {
   diags
-      ->report(Diag::UnsupportedOperator, node.opType, node.domain.empty() ? "ai.onnx" : node.domain,
-              node.opset)
+      ->report(Diag::UnsupportedOperator, node.opType,
+               node.domain.empty() ? "ai.onnx" : node.domain, node.opset)
       .atNode(node.label())
       .withOp(node.opType, node.domain, node.opset);
 }
@@ -487,7 +487,7 @@ OwningOpRef<ModuleOp> ModelImporter::run() {
       for (const Symbol &symbol : symbols)
         known += (known.empty() ? "" : ", ") + symbol.modelName;
       diags->report(Diag::Usage, "--dim " + name + ": the model has no such dimension" +
-                                    (known.empty() ? "" : " (it has " + known + ")"));
+                                     (known.empty() ? "" : " (it has " + known + ")"));
     }
   importInitializers(model.graph);
   GraphState state{model.graph};

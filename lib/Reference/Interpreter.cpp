@@ -176,9 +176,8 @@ LogicalResult Interpreter::runPlain(Operation *op) {
     return result;
   };
   AttrTypeReplacer replacer;
-  replacer.addReplacement([&](ExprsAttr attr) {
-    return exprsAttr(attr.getContext(), numbers(attr.getExprs()));
-  });
+  replacer.addReplacement(
+      [&](ExprsAttr attr) { return exprsAttr(attr.getContext(), numbers(attr.getExprs())); });
   replacer.addReplacement([&](RankedTensorType type) -> Type {
     auto numbered = staticType(type);
     known &= numbered.has_value();

@@ -100,8 +100,8 @@ private:
   /// when nothing else says where.
   bool claim(Value origin, Block *block, std::function<Value(Location, Type)> place) {
     auto loop = origin.getDefiningOp<LoopOp>();
-    bool isStack = loop && llvm::is_contained(loop.getStacks(), origin) &&
-                   !changesIn(loop, origin.getType());
+    bool isStack =
+        loop && llvm::is_contained(loop.getStacks(), origin) && !changesIn(loop, origin.getType());
     return (isStack || origin.getDefiningOp<FusionOp>()) && origin.getParentBlock() == block &&
            claimed.try_emplace(origin, std::move(place)).second;
   }
@@ -121,8 +121,8 @@ private:
     for (Operation &op : block.without_terminator())
       planned &= succeeded(plan(&op));
     if (planned && !requirements.empty())
-      planned = succeeded(
-          requirements[0].emitOpError("is about a symbol that nothing gives a value"));
+      planned =
+          succeeded(requirements[0].emitOpError("is about a symbol that nothing gives a value"));
     requirements = std::move(outer);
     return success(planned);
   }
@@ -173,8 +173,7 @@ private:
 
   LogicalResult planIf(IfOp op) {
     Location loc = op.getLoc();
-    auto planned =
-        plan::IfOp::create(b, loc, op.getResultTypes(), bufferOf(op.getCondition()));
+    auto planned = plan::IfOp::create(b, loc, op.getResultTypes(), bufferOf(op.getCondition()));
     SmallVector<ControlSymbol> symbols = controlSymbols(op);
     auto planBranch = [&](Region &from, Region &to, Expr ControlSymbol::*size) {
       OpBuilder::InsertionGuard guard(b);
@@ -189,10 +188,10 @@ private:
       plan::YieldOp::create(b, loc, yielded);
       return done;
     };
-    bool good = succeeded(
-        planBranch(op.getThenRegion(), planned.getThenRegion(), &ControlSymbol::first));
-    good &= succeeded(
-        planBranch(op.getElseRegion(), planned.getElseRegion(), &ControlSymbol::second));
+    bool good =
+        succeeded(planBranch(op.getThenRegion(), planned.getThenRegion(), &ControlSymbol::first));
+    good &=
+        succeeded(planBranch(op.getElseRegion(), planned.getElseRegion(), &ControlSymbol::second));
     for (auto [result, buffer] : llvm::zip_equal(op.getOutputs(), planned.getBuffers()))
       buffers[result] = buffer;
     learn(op.getSymbols());
@@ -286,9 +285,8 @@ private:
     }
     define(loc, symbols, &ControlSymbol::first);
     auto carried = op.getOutputs().take_front(inits.size());
-    auto planned =
-        plan::LoopOp::create(b, loc, carried.getTypes(), inits, growing, op.getTripsAttr(),
-                             op.getIteration(), op.getConditional());
+    auto planned = plan::LoopOp::create(b, loc, carried.getTypes(), inits, growing,
+                                        op.getTripsAttr(), op.getIteration(), op.getConditional());
     LogicalResult done = success();
     {
       OpBuilder::InsertionGuard guard(b);

@@ -170,8 +170,7 @@ private:
         })
         .Case([&](plan::LoopOp loop) {
           from(loop.getInits()[number]);
-          from(loop.getBody().front().getTerminator()->getOperand(number +
-                                                                  loop.getConditional()));
+          from(loop.getBody().front().getTerminator()->getOperand(number + loop.getConditional()));
         });
   }
 

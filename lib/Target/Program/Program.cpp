@@ -17,8 +17,8 @@ class ProgramBuilder {
 public:
   ProgramBuilder(plan::ProgramOp program, const ProgramLayout &layout,
                  const llvm::StringMap<KernelFacts> &kernels, ModuleOp into)
-      : program(program), body(program.getBody().front()), layout(layout),
-        costs(program, kernels), into(into) {}
+      : program(program), body(program.getBody().front()), layout(layout), costs(program, kernels),
+        into(into) {}
 
   void run() {
     buildBind();

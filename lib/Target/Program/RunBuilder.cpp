@@ -91,8 +91,9 @@ private:
         })
         .Case([&](plan::RequireOp require) {
           if (!layout.isEarly(require))
-            f.require(require, layout.indexOf.lookup(require),
-                      f.at(f.argument(0), static_cast<int64_t>(offsetof(kiln_module_frame, fault))));
+            f.require(
+                require, layout.indexOf.lookup(require),
+                f.at(f.argument(0), static_cast<int64_t>(offsetof(kiln_module_frame, fault))));
         })
         .Case([&](plan::DefineOp op) { define(op); })
         .Case([&](plan::IfOp op) { branch(op); })
@@ -100,9 +101,8 @@ private:
         .Case([&](plan::AlternateOp op) {
           Value isOdd = arith::TruncIOp::create(f.b, f.loc, f.b.getI1Type(),
                                                 f.size(Expr::symbol(op.getIteration())));
-          buffers[op.getBuffer()] =
-              LLVM::SelectOp::create(f.b, f.loc, isOdd, buffers.lookup(op.getOdd()),
-                                     buffers.lookup(op.getEven()));
+          buffers[op.getBuffer()] = LLVM::SelectOp::create(
+              f.b, f.loc, isOdd, buffers.lookup(op.getOdd()), buffers.lookup(op.getEven()));
         })
         .Case([&](plan::SlotOp op) {
           Expr offset = bytesOf(op.getBuffer().getType()) * exprsOf(op.getIndex())[0];
@@ -155,8 +155,8 @@ private:
     Block *then = newBlock(), *otherwise = newBlock();
     Block *join = newBlock(SmallVector<Type>(op.getNumResults(), f.pointer));
     cf::CondBranchOp::create(f.b, f.loc, isTrue(op.getCondition()), then, otherwise);
-    for (auto [block, region] : {std::pair(then, &op.getThenRegion()),
-                                 std::pair(otherwise, &op.getElseRegion())}) {
+    for (auto [block, region] :
+         {std::pair(then, &op.getThenRegion()), std::pair(otherwise, &op.getElseRegion())}) {
       f.b.setInsertionPointToEnd(block);
       emit(region->front());
       jump(join, pointersOf(region->front().getTerminator()->getOperands()));
@@ -170,9 +170,8 @@ private:
   bool usesHeap(plan::LoopOp op) {
     auto takes = [&](Operation *inner) {
       auto alloc = dyn_cast<plan::AllocOp>(inner);
-      return isa<plan::AppendOp>(inner) || (alloc && layout.isLate(alloc))
-                 ? WalkResult::interrupt()
-                 : WalkResult::advance();
+      return isa<plan::AppendOp>(inner) || (alloc && layout.isLate(alloc)) ? WalkResult::interrupt()
+                                                                           : WalkResult::advance();
     };
     return op.getBody().walk(takes).wasInterrupted();
   }
@@ -185,8 +184,8 @@ private:
     Block *head = newBlock(types), *start = newBlock(), *exit = newBlock();
     Value trips = f.size(exprsOf(op.getTrips())[0]);
     bool cleans = usesHeap(op);
-    Value mark = cleans ? callService(offsetof(kiln_module_services, mark), {f.argument(0)}, true)
-                        : Value();
+    Value mark =
+        cleans ? callService(offsetof(kiln_module_services, mark), {f.argument(0)}, true) : Value();
     SmallVector<Value> first = {f.constant(0), isSure(true)};
     llvm::append_range(first, pointersOf(op.getInits()));
     jump(head, first);
@@ -218,9 +217,7 @@ private:
       buffers[result] = pointer;
   }
 
-  Value isSure(bool value) {
-    return arith::ConstantOp::create(f.b, f.loc, f.b.getBoolAttr(value));
-  }
+  Value isSure(bool value) { return arith::ConstantOp::create(f.b, f.loc, f.b.getBoolAttr(value)); }
 
   void releaseSince(Value mark, ValueRange kept, ValueRange stacks) {
     int64_t count = 0;
@@ -246,8 +243,7 @@ private:
     auto field = [&](int64_t offset) { return f.load(f.b.getI64Type(), f.at(stack, offset)); };
     Value used = field(stackUsed), capacity = field(stackCapacity);
     Value needed = arith::AddIOp::create(f.b, f.loc, used, size);
-    Value isFull =
-        arith::CmpIOp::create(f.b, f.loc, arith::CmpIPredicate::sgt, needed, capacity);
+    Value isFull = arith::CmpIOp::create(f.b, f.loc, arith::CmpIPredicate::sgt, needed, capacity);
     Block *grow = newBlock(), *add = newBlock();
     cf::CondBranchOp::create(f.b, f.loc, isFull, grow, add);
 
@@ -341,13 +337,16 @@ private:
     Expr scratch = costs.scratchOf(op);
     if (!layout.isLate(scratch)) {
       Value chunks = chunksOf(units, costs.picosecondsPerUnitOf(op));
-      callService(offsetof(kiln_module_services, launch),
-                  {f.argument(0), f.constant32(layout.indexOf.lookup(op)), fn, slots, units, chunks}, false);
+      callService(
+          offsetof(kiln_module_services, launch),
+          {f.argument(0), f.constant32(layout.indexOf.lookup(op)), fn, slots, units, chunks},
+          false);
       return;
     }
     // Scratch of a size that only now is known: on this thread alone.
     Value memory = allocate(f.size(scratch));
-    LLVM::CallOp::create(f.b, f.loc, kernelType(), ValueRange{fn, slots, f.constant(0), units, memory});
+    LLVM::CallOp::create(f.b, f.loc, kernelType(),
+                         ValueRange{fn, slots, f.constant(0), units, memory});
     release(memory);
   }
 
@@ -365,7 +364,6 @@ private:
       kernel.setVisibility_(LLVM::Visibility::Hidden);
     }
   }
-
 
   /// Memory of the function for so many numbers or pointers.
   Value room(int64_t count) {

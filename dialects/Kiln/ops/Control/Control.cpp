@@ -76,8 +76,8 @@ void LoopOp::getEffects(Effects &effects) { writeSymbols(getSymbols(), effects);
 
 SmallVector<ControlSymbol> kiln::controlSymbols(IfOp op) {
   SymbolFinder finder(op.getSymbols());
-  for (auto [result, then, otherwise] : llvm::zip(
-           op.getOutputs(), yieldedBy(op.getThenRegion()), yieldedBy(op.getElseRegion())))
+  for (auto [result, then, otherwise] :
+       llvm::zip(op.getOutputs(), yieldedBy(op.getThenRegion()), yieldedBy(op.getElseRegion())))
     for (auto [size, first, second] :
          llvm::zip_equal(shapeOf(result), shapeOf(then), shapeOf(otherwise)))
       finder.note(size, first, second);
@@ -95,8 +95,7 @@ LogicalResult IfOp::verify() {
         return emitOpError("(C1) a branch yields ")
                << value.getType() << " for a result of " << result.getType();
       if (!sizesAgree(shapeOf(result), shapeOf(value), getSymbols()))
-        return emitOpError("(C2) ")
-               << result.getType() << " is not a branch's " << value.getType();
+        return emitOpError("(C2) ") << result.getType() << " is not a branch's " << value.getType();
     }
   }
   if (controlSymbols(*this).size() != getSymbols().size())
@@ -125,7 +124,9 @@ LogicalResult IfOp::canonicalize(IfOp op, PatternRewriter &rewriter) {
 // Loop
 //===----------------------------------------------------------------------===//
 
-static OperandRange yielded(LoopOp op) { return op.getBody().front().getTerminator()->getOperands(); }
+static OperandRange yielded(LoopOp op) {
+  return op.getBody().front().getTerminator()->getOperands();
+}
 
 Value LoopOp::getGoOn() { return getConditional() ? yielded(*this)[0] : Value(); }
 
@@ -157,9 +158,9 @@ LogicalResult LoopOp::verify() {
   if (getTrips().getExprs().size() != 1)
     return emitOpError("has one number of trips, not ") << getTrips().getExprs().size();
   if (block.getNumArguments() != getInits().size() || getNumResults() < getInits().size())
-    return emitOpError("(C1) carries ") << getInits().size() << " values, but the body has "
-                                        << block.getNumArguments() << " arguments and the op "
-                                        << getNumResults() << " results";
+    return emitOpError("(C1) carries ")
+           << getInits().size() << " values, but the body has " << block.getNumArguments()
+           << " arguments and the op " << getNumResults() << " results";
   if (yielded(*this).size() != getNumResults() + getConditional())
     return emitOpError("(C1) the body yields ")
            << yielded(*this).size() << " values for " << getNumResults() << " results";

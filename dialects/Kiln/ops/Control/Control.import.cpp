@@ -71,8 +71,8 @@ static FailureOr<Values> makeIf(NodeImporter &n, Value condition, Branch &then, 
     types.push_back(tensorType(shape, elementTypeOf(first)));
   }
   auto op = IfOp::create(n.b, n.loc, types, condition, n.b.getArrayAttr(symbols));
-  for (auto [region, branch] : {std::pair(&op.getThenRegion(), &then),
-                                std::pair(&op.getElseRegion(), &otherwise)}) {
+  for (auto [region, branch] :
+       {std::pair(&op.getThenRegion(), &then), std::pair(&op.getElseRegion(), &otherwise)}) {
     region->takeBody(branch->region);
     OpBuilder::InsertionGuard guard(n.b);
     n.b.setInsertionPointToEnd(&region->front());
@@ -106,9 +106,9 @@ static FailureOr<Values> importRestInBranches(NodeImporter &n, Value condition, 
   }
   Branch &taken = faults[0].empty() ? then : otherwise;
   Expr isTrue = n.bind(condition, "condition", /*isSize=*/true).front();
-  n.require(isTrue, &taken == &then, "the run takes " + taken.attribute +
-                                         ", for with the other the model is invalid (" +
-                                         (faults[0].empty() ? faults[1] : faults[0]) + ")");
+  n.require(isTrue, &taken == &then,
+            "the run takes " + taken.attribute + ", for with the other the model is invalid (" +
+                (faults[0].empty() ? faults[1] : faults[0]) + ")");
   Block &here = *n.b.getInsertionBlock();
   here.getOperations().splice(n.b.getInsertionPoint(), taken.region.front().getOperations());
   n.endGraph(taken.values);
@@ -374,8 +374,8 @@ static FailureOr<SmallVector<Track>> readTracks(NodeImporter &n, const std::stri
   auto directions =
       n.intsAttr("scan_" + which + "_directions").value_or(SmallVector<int64_t>(ranks.size(), 0));
   if (axes.size() != ranks.size() || directions.size() != ranks.size())
-    return n.invalid("scan_" + which + "_axes or _directions does not have " +
-                     Twine(ranks.size()) + " entries");
+    return n.invalid("scan_" + which + "_axes or _directions does not have " + Twine(ranks.size()) +
+                     " entries");
   SmallVector<Track> tracks;
   for (auto [axis, direction, rank] : llvm::zip_equal(axes, directions, ranks)) {
     auto at = normalizeAxis(axis, rank);
@@ -394,8 +394,9 @@ static Value placeStack(NodeImporter &n, Value stack, const Track &track) {
     Shape starts(shape.size(), 0), steps(shape.size(), 1);
     starts[0] = shape[0] - Expr(1);
     steps[0] = -1;
-    stack = n.create<SliceOp>({stack}, {n.exprsNamed("starts", starts),
-                                        n.exprsNamed("sizes", shape), n.exprsNamed("steps", steps)});
+    stack =
+        n.create<SliceOp>({stack}, {n.exprsNamed("starts", starts), n.exprsNamed("sizes", shape),
+                                    n.exprsNamed("steps", steps)});
   }
   if (track.axis == 0)
     return stack;

@@ -7,10 +7,8 @@
 
 #include "dialects/Kiln/ops/MatMul/MatMul.h"
 #include "dialects/Kiln/ops/ElementwiseBinary/ElementwiseBinary.h"
-#include "dialects/Kiln/ops/Reduce/Reduce.h"
-#include "dialects/Kiln/ops/Slice/Slice.h"
-#include "kiln/Import/ImportTable.h"
-#include "llvm/ADT/StringExtras.h"
+#include "kiln/Import/Einsum.h"
+#include "kiln/Import/Quantized.h"
 #include <cmath>
 
 using namespace mlir;
@@ -94,281 +92,43 @@ static FailureOr<SmallVector<Value>> importGemm(NodeImporter &n) {
   return SmallVector<Value>{n.create<AddOp>({*scaled, *addend})};
 }
 
-//===----------------------------------------------------------------------===//
-// Einsum
-//===----------------------------------------------------------------------===//
+/// The product of matrices of small integers; parameters are one element, a
+/// vector over the rows of a (columns of b), or what broadcasts.
+static Value integerProduct(NodeImporter &n, Value a, Value zeroA, Value b, Value zeroB) {
+  return numpyProduct(n, centered(n, a, alignQuantization(n, zeroA, 1)),
+                      centered(n, b, alignQuantization(n, zeroB, 0)));
+}
 
-namespace {
-/// Labels of axes: letters, and for those of an ellipsis numbers from its end.
-using Labels = SmallVector<int>;
-constexpr int firstOfEllipsis = 256;
+static FailureOr<SmallVector<Value>> importMatMulInteger(NodeImporter &n) {
+  auto optional = [&](unsigned i) { return n.hasInput(i) ? n.input(i) : Value(); };
+  if (rankOf(n.input(0)) == 0 || rankOf(n.input(1)) == 0)
+    return n.invalid("MatMulInteger takes vectors, matrices or stacks of them, not scalars");
+  return SmallVector<Value>{integerProduct(n, n.input(0), optional(2), n.input(1), optional(3))};
+}
 
-bool isEllipsis(int label) { return label >= firstOfEllipsis; }
-
-/// A tensor whose axes have labels, each once.
-struct Term {
-  Value value;
-  Labels labels;
-
-  int64_t axisOf(int label) const { return llvm::find(labels, label) - labels.begin(); }
-  bool has(int label) const { return llvm::is_contained(labels, label); }
-  Expr sizeOf(int label) const { return shapeOf(value)[static_cast<size_t>(axisOf(label))]; }
-};
-
-/// Contracts the operands one after the other, with matrix products.
-class Einsum {
-public:
-  explicit Einsum(NodeImporter &n) : n(n) {}
-
-  FailureOr<Value> run() {
-    if (failed(parse(n.stringAttr("equation").value_or(""))))
-      return failure();
-    Term result = terms.front();
-    for (size_t i = 1; i < terms.size(); ++i)
-      if (failed(contract(result, terms[i], i)))
-        return failure();
-    sumOthers(result, [&](int label) { return llvm::is_contained(output, label); });
-    arrange(result, output);
-    return result.value;
-  }
-
-private:
-  //===-- The equation ----------------------------------------------------===//
-
-  /// The labels of one side's part; an ellipsis stands for `dots` axes.
-  FailureOr<Labels> labelsOf(StringRef text, int64_t dots) {
-    Labels labels;
-    bool seen = false;
-    for (; !text.empty(); text = text.drop_front()) {
-      if (text.consume_front("...")) {
-        if (std::exchange(seen, true))
-          return n.invalid("the equation has two ellipses in one term");
-        for (int64_t i = dots; i-- > 0;)
-          labels.push_back(firstOfEllipsis + static_cast<int>(i));
-        if (text.empty())
-          break;
-      }
-      if (!llvm::isAlpha(text.front()))
-        return n.invalid("the equation has '" + text.take_front(1) + "' where a label is expected");
-      labels.push_back(text.front());
-    }
-    return labels;
-  }
-
-  LogicalResult parse(StringRef equation) {
-    std::string text;
-    llvm::copy_if(equation, std::back_inserter(text), [](char c) { return c != ' '; });
-    auto [left, right] = StringRef(text).split("->");
-    SmallVector<StringRef> parts;
-    left.split(parts, ',');
-    if (parts.size() != n.numInputs())
-      return n.invalid("the equation has " + Twine(parts.size()) + " terms for " +
-                       Twine(n.numInputs()) + " operands");
-    int64_t mostDots = 0;
-    for (auto [i, part] : llvm::enumerate(parts)) {
-      Value value = n.input(static_cast<unsigned>(i));
-      int64_t rank = rankOf(value);
-      bool hasDots = part.contains("...");
-      int64_t dots = rank - (static_cast<int64_t>(part.size()) - (hasDots ? 3 : 0));
-      if (hasDots ? dots < 0 : dots != 0)
-        return n.invalid("operand " + Twine(i) + " has " + Twine(rank) + " axes, which '" + part +
-                         "' does not fit");
-      auto labels = labelsOf(part, dots);
-      if (failed(labels))
-        return failure();
-      mostDots = std::max(mostDots, dots);
-      terms.push_back({value, std::move(*labels)});
-      if (failed(takeDiagonals(terms.back())))
-        return failure();
-    }
-    if (StringRef(text).contains("->"))
-      return takeOutput(right, mostDots);
-    // What occurs once, in alphabetical order, behind the ellipsis.
-    for (int64_t i = mostDots; i-- > 0;)
-      output.push_back(firstOfEllipsis + static_cast<int>(i));
-    std::string sorted = left.str();
-    llvm::sort(sorted);
-    for (char c : sorted)
-      if (llvm::isAlpha(c) && left.count(c) == 1)
-        output.push_back(c);
-    return success();
-  }
-
-  LogicalResult takeOutput(StringRef text, int64_t dots) {
-    auto labels = labelsOf(text, dots);
-    if (failed(labels))
-      return failure();
-    output = std::move(*labels);
-    for (const int &label : output)
-      if (llvm::count(output, label) != 1 ||
-          llvm::none_of(terms, [&](const Term &term) { return term.has(label); }))
-        return n.invalid("the equation's output has a label twice, or one that no operand has");
-    return success();
-  }
-
-  /// Axes with one label become one axis, the diagonal: of an n x n matrix in
-  /// one row, that is every element n + 1 from the last.
-  LogicalResult takeDiagonals(Term &term) {
-    for (size_t i = 0; i < term.labels.size(); ++i)
-      for (size_t j = i + 1; j < term.labels.size(); ++j) {
-        if (term.labels[i] != term.labels[j])
-          continue;
-        Shape shape = shapeOf(term.value);
-        Expr size = shape[i], other = shape[j];
-        if (size.constant() && other.constant() && size != other)
-          return n.invalid("a label stands for axes of " + size.str() + " and " + other.str());
-        n.require(size, other, "axes with one label are equally long");
-        SmallVector<int64_t> order = {static_cast<int64_t>(i), static_cast<int64_t>(j)};
-        Shape rest;
-        Labels labels = {term.labels[i]};
-        for (size_t axis = 0; axis < shape.size(); ++axis)
-          if (axis != i && axis != j) {
-            order.push_back(static_cast<int64_t>(axis));
-            rest.push_back(shape[axis]);
-            labels.push_back(term.labels[axis]);
-          }
-        Shape flat = {size * other}, sizes = {size}, starts(rest.size() + 1, 0),
-              steps(rest.size() + 1, 1);
-        llvm::append_range(flat, rest);
-        llvm::append_range(sizes, rest);
-        steps[0] = size + Expr(1);
-        Value row = n.reshape(n.transpose(term.value, order), flat);
-        term.value = n.create<SliceOp>({row}, {n.exprsNamed("starts", starts),
-                                               n.exprsNamed("sizes", sizes),
-                                               n.exprsNamed("steps", steps)});
-        if (!term.value)
-          return failure();
-        term.labels = std::move(labels);
-        i = 0, j = 0;
-      }
-    return success();
-  }
-
-  //===-- Contraction -----------------------------------------------------===//
-
-  void sumOthers(Term &term, function_ref<bool(int)> keep) {
-    SmallVector<int64_t> axes;
-    Labels kept;
-    for (auto [axis, label] : llvm::enumerate(term.labels))
-      if (keep(label))
-        kept.push_back(label);
-      else
-        axes.push_back(static_cast<int64_t>(axis));
-    if (axes.empty())
-      return;
-    term.value = n.create<ReduceSumOp>({term.value},
-                                       {n.attr("axes", axes), n.boolNamed("keepdims", false)});
-    term.labels = std::move(kept);
-  }
-
-  void arrange(Term &term, const Labels &order) {
-    SmallVector<int64_t> permutation;
-    for (int label : order)
-      permutation.push_back(term.axisOf(label));
-    if (term.value && !llvm::is_sorted(permutation))
-      term.value = n.transpose(term.value, permutation);
-    term.labels = order;
-  }
-
-  /// An axis of 1 that is broadcast is no axis.
-  void dropBroadcast(Term &term, const Term &other) {
-    Shape shape;
-    Labels labels;
-    for (auto [label, size] : llvm::zip_equal(term.labels, shapeOf(term.value)))
-      if (!size.isConstant(1) || !other.has(label) || other.sizeOf(label).isConstant(1)) {
-        shape.push_back(size);
-        labels.push_back(label);
-      }
-    term.value = n.reshape(term.value, shape);
-    term.labels = std::move(labels);
-  }
-
-  LogicalResult checkSizes(const Term &a, const Term &b, function_ref<bool(int)> keep) {
-    for (int label : a.labels) {
-      if (!b.has(label))
-        continue;
-      Expr x = a.sizeOf(label), y = b.sizeOf(label);
-      if (x.constant() && y.constant() && x != y)
-        return n.invalid("a label stands for axes of " + x.str() + " and " + y.str());
-      if (isEllipsis(label) && keep(label))
-        n.requireBroadcast(x, y, "axes of an ellipsis broadcast");
-      else
-        n.require(x, y, "axes with one label are equally long");
-    }
-    return success();
-  }
-
-  /// a = a times b, summed over what neither the output nor a later term has.
-  LogicalResult contract(Term &a, Term b, size_t index) {
-    auto keep = [&](int label) {
-      return llvm::is_contained(output, label) ||
-             llvm::any_of(ArrayRef(terms).drop_front(index + 1),
-                          [&](const Term &term) { return term.has(label); });
-    };
-    dropBroadcast(a, b);
-    dropBroadcast(b, a);
-    if (!a.value || !b.value || failed(checkSizes(a, b, keep)))
-      return failure();
-    sumOthers(a, [&](int label) { return keep(label) || b.has(label); });
-    sumOthers(b, [&](int label) { return keep(label) || a.has(label); });
-    Labels batch, summed, left, right;
-    for (int label : a.labels)
-      (!b.has(label) ? left : keep(label) ? batch : summed).push_back(label);
-    for (int label : b.labels)
-      if (!a.has(label))
-        right.push_back(label);
-    auto join = [](std::initializer_list<Labels> parts) {
-      Labels all;
-      for (const Labels &part : parts)
-        llvm::append_range(all, part);
-      return all;
-    };
-    arrange(a, join({batch, left, summed}));
-    arrange(b, join({batch, summed, right}));
-    if (!a.value || !b.value)
-      return failure();
-    Shape x = shapeOf(a.value), y = shapeOf(b.value);
-    auto sizes = [&](const Shape &shape, size_t from, size_t count) {
-      return ArrayRef(shape).slice(from, count);
-    };
-    auto leftSizes = sizes(x, batch.size(), left.size()),
-         rightSizes = sizes(y, batch.size() + summed.size(), right.size());
-    Shape xs(sizes(x, 0, batch.size())), ys(sizes(y, 0, batch.size()));
-    Value product;
-    if (summed.empty()) {
-      // No sum: a product of elements.
-      llvm::append_range(xs, leftSizes);
-      xs.append(right.size(), 1);
-      ys.append(left.size(), 1);
-      llvm::append_range(ys, rightSizes);
-      product = n.create<MulOp>({n.reshape(a.value, xs), n.reshape(b.value, ys)});
-    } else {
-      xs.push_back(elementCount(leftSizes));
-      xs.push_back(elementCount(sizes(x, batch.size() + left.size(), summed.size())));
-      ys.push_back(elementCount(sizes(y, batch.size(), summed.size())));
-      ys.push_back(elementCount(rightSizes));
-      product = ::product(n, n.reshape(a.value, xs), n.reshape(b.value, ys));
-    }
-    if (!product)
-      return failure();
-    Shape shape(ArrayRef(shapeOf(product)).take_front(batch.size()));
-    llvm::append_range(shape, leftSizes);
-    llvm::append_range(shape, rightSizes);
-    a = {n.reshape(product, shape), join({batch, left, right})};
-    return success(a.value != nullptr);
-  }
-
-  NodeImporter &n;
-  SmallVector<Term> terms;
-  Labels output;
-};
-} // namespace
+static FailureOr<SmallVector<Value>> importQLinearMatMul(NodeImporter &n) {
+  if (rankOf(n.input(0)) == 0 || rankOf(n.input(3)) == 0)
+    return n.invalid("QLinearMatMul takes vectors, matrices or stacks of them, not scalars");
+  Value sum = integerProduct(n, n.input(0), n.input(2), n.input(3), n.input(5));
+  Type real = n.b.getF32Type();
+  Value scale = n.create<MulOp>({n.cast(alignQuantization(n, n.input(1), 1), real),
+                                 n.cast(alignQuantization(n, n.input(4), 0), real)});
+  Value y = requantized(n, sum, scale, alignQuantization(n, n.input(6), 1),
+                        alignQuantization(n, n.input(7), 1));
+  return SmallVector<Value>{y};
+}
 
 static FailureOr<SmallVector<Value>> importEinsum(NodeImporter &n) {
-  auto result = Einsum(n).run();
-  if (failed(result))
+  auto equation = n.stringAttr("equation");
+  if (!equation)
+    return n.invalid("Einsum has no equation");
+  SmallVector<Value> operands;
+  for (unsigned i = 0; i < n.numInputs(); ++i)
+    operands.push_back(n.input(i));
+  auto y = buildEinsum(n, *equation, operands);
+  if (failed(y))
     return failure();
-  return SmallVector<Value>{*result};
+  return SmallVector<Value>{*y};
 }
 
 namespace kiln {
@@ -377,7 +137,9 @@ void registerMatMulImporters(ImportTable &table);
 
 void kiln::registerMatMulImporters(ImportTable &table) {
   table.add("MatMul", 1, importMatMul);
+  table.add("MatMulInteger", 10, importMatMulInteger);
+  table.add("QLinearMatMul", 10, importQLinearMatMul);
+  table.add("Einsum", 12, importEinsum);
   // Version 7 dropped `broadcast`; 11 made C optional.
   table.add("Gemm", 7, importGemm);
-  table.add("Einsum", 12, importEinsum);
 }

@@ -12,9 +12,7 @@ using namespace mlir;
 using namespace kiln;
 
 /// Sizes that are known to differ.
-static bool clash(const Expr &a, const Expr &b) {
-  return a.constant() && b.constant() && a != b;
-}
+static bool clash(const Expr &a, const Expr &b) { return a.constant() && b.constant() && a != b; }
 
 LogicalResult SuppressBoxesOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
                                                 Adaptor adaptor, SmallVectorImpl<Type> &types) {

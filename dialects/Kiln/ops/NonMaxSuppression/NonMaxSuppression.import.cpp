@@ -22,8 +22,7 @@ static Value listPicked(NodeImporter &n, Value picked, Value counts) {
   Shape shape = shapeOf(picked);
   Value places = n.create<RangeOp>({n.scalar(n.b.getI64Type(), 0), n.scalar(n.b.getI64Type(), 1)},
                                    {n.exprsNamed("count", {shape[2]})});
-  Value isPicked =
-      n.create<LessOp>({places, n.reshape(counts, {shape[0], shape[1], Expr(1)})});
+  Value isPicked = n.create<LessOp>({places, n.reshape(counts, {shape[0], shape[1], Expr(1)})});
   Value number = n.create<CountNonZeroOp>({isPicked});
   if (!number)
     return nullptr;

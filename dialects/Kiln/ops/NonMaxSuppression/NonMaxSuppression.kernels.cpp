@@ -86,18 +86,15 @@ private:
     Value end = arith::SelectOp::create(b, loc, goesOn, size, k.index(0));
     // `size` stands for no box.
     Value none[] = {size, arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0))};
-    Value best = k.loop(k.index(0), end, 1, none,
-                        [&](Value i, ValueRange soFar) -> SmallVector<Value> {
-                          Num value = score(row, i);
-                          Num isFirst(b, loc,
-                                      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq,
-                                                            soFar[0], size));
-                          Num better =
-                              isLeft(i) & (isFirst | (value > Num(b, loc, soFar[1])));
-                          return {arith::SelectOp::create(b, loc, better.value, i, soFar[0]),
-                                  arith::SelectOp::create(b, loc, better.value, value.value,
-                                                          soFar[1])};
-                        })[0];
+    Value best =
+        k.loop(k.index(0), end, 1, none, [&](Value i, ValueRange soFar) -> SmallVector<Value> {
+          Num value = score(row, i);
+          Num isFirst(b, loc,
+                      arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, soFar[0], size));
+          Num better = isLeft(i) & (isFirst | (value > Num(b, loc, soFar[1])));
+          return {arith::SelectOp::create(b, loc, better.value, i, soFar[0]),
+                  arith::SelectOp::create(b, loc, better.value, value.value, soFar[1])};
+        })[0];
     Value found = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, best, size);
     Value place = arith::SelectOp::create(b, loc, found, best, k.index(0));
     if (const Buffer *result = k.resultBufferOf(op.getPicked())) {
