@@ -45,16 +45,30 @@ public:
   Fuser(func::FuncOp function, const KernelTable &table) : function(function), table(table) {}
 
   unsigned run() {
+    SmallVector<Block *> blocks;
+    collectBlocks(function.getBody(), blocks);
     SmallVector<Group> groups;
-    for (Operation &op : llvm::reverse(function.getBody().front()))
-      if (needsKernel(&op) && !grouped.contains(&op))
-        groups.push_back(grow(&op));
+    for (Block *block : blocks)
+      for (Operation &op : llvm::reverse(*block))
+        if (needsKernel(&op) && !grouped.contains(&op))
+          groups.push_back(grow(&op));
     for (Group &group : groups)
       outline(group);
     return static_cast<unsigned>(groups.size());
   }
 
 private:
+  /// Blocks that hold a program: the function's, branches and bodies of loops.
+  static void collectBlocks(Region &region, SmallVector<Block *> &blocks) {
+    for (Block &block : region) {
+      blocks.push_back(&block);
+      for (Operation &op : block)
+        if (!isa<FusionOp>(op))
+          for (Region &inner : op.getRegions())
+            collectBlocks(inner, blocks);
+    }
+  }
+
   /// Views and constants are no work; ops without a kernel (bind, require) stay.
   bool needsKernel(Operation *op) const {
     return table.find(op) && !isa<ReshapeOp>(op) && !op->hasTrait<OpTrait::ConstantLike>();

@@ -86,6 +86,29 @@ public:
   /// All dims of two operands.
   void requireBroadcast(mlir::Value a, mlir::Value b);
 
+  /// Imports the graph that an attribute holds, at the builder's place, with
+  /// these values for its inputs: the values of its outputs. Failure has been
+  /// reported.
+  virtual mlir::FailureOr<llvm::SmallVector<mlir::Value>> importGraph(llvm::StringRef attribute,
+                                                                      mlir::ValueRange inputs) = 0;
+  /// What becomes of the rest of a graph; see importRest.
+  struct Rest {
+    /// Of the graph's outputs.
+    llvm::SmallVector<mlir::Value> values;
+    /// Not empty: with these values the rest breaks an operator's specification,
+    /// which has not been reported.
+    std::string fault;
+  };
+  /// Imports the nodes after this one, at the builder's place, as if this node's
+  /// outputs were `outputs`. A node may do so more than once, for values of
+  /// which it cannot make one; then it says endGraph. Failure has been reported.
+  virtual mlir::FailureOr<Rest> importRest(mlir::ValueRange outputs) = 0;
+  /// The values of the outputs of the graph that this node stands in: no node
+  /// after it is imported.
+  virtual void endGraph(mlir::ValueRange outputs) = 0;
+  /// Forgets what was learnt of values in a region whose ops are erased.
+  virtual void forget(mlir::Region &region) = 0;
+
   /// The node is valid but not supported (exit 3); `hint` names the nearest
   /// supported form. Both always return failure.
   virtual mlir::LogicalResult refuse(const llvm::Twine &reason, const llvm::Twine &hint = "") = 0;
