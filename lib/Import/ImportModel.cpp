@@ -119,28 +119,34 @@ public:
                       Twine(SymbolicValues::maxElements),
                   "a shape operand of static length");
   }
-  std::optional<SmallVector<int64_t>> constantInts(Value value) const override {
+  std::optional<Shape> knownExprs(Value value) const override {
     auto elements = importer.symbolic.find(value);
-    SmallVector<int64_t> ints;
-    for (const Expr &element : elements ? ArrayRef<Expr>(*elements) : ArrayRef<Expr>()) {
-      if (!element.constant())
-        return std::nullopt;
-      ints.push_back(*element.constant());
-    }
-    return elements ? std::optional(ints) : std::nullopt;
+    return elements ? std::optional(Shape(elements->begin(), elements->end())) : std::nullopt;
   }
-  Expr freshSymbol(StringRef hint, bool isSize) override {
-    return importer.symbolic.fresh(hint, isSize);
-  }
-  Shape bind(Value tensor, StringRef hint, bool isSize) override {
-    auto symbols = importer.symbolic.bind(tensor, b, loc, hint, isSize);
+  Shape bind(Value tensor, StringRef hint) override {
+    auto symbols = importer.symbolic.bind(tensor, b, loc, hint, /*isSize=*/false);
     return Shape(symbols.begin(), symbols.end());
   }
-  void require(const Expr &x, const Expr &y, const Twine &text) override {
-    if (x == y)
+  Shape bindSizes(Value tensor, StringRef hint, const Twine &what) override {
+    auto symbols = importer.symbolic.bind(tensor, b, loc, hint, /*isSize=*/true);
+    for (const Expr &size : symbols)
+      addRequire(0, size, "0 <= " + what, Relation::AtMost);
+    return Shape(symbols.begin(), symbols.end());
+  }
+  void require(const Expr &x, const Expr &y, const Twine &text, Relation relation) override {
+    bool provable = x == y;
+    if (relation == Relation::AtMost)
+      provable |= (y - x).isNonNegative();
+    if (relation == Relation::Broadcast)
+      provable |= x.isConstant(1) || y.isConstant(1);
+    auto left = x.constant(), right = y.constant();
+    if (left && right) {
+      if (!holds(relation, *left, *right))
+        (void)invalid(text + ": got " + Twine(*left) + " and " + Twine(*right));
       return;
-    auto message = (Twine(node.label()) + ": " + text).str();
-    RequireOp::create(b, loc, exprsAttr(b.getContext(), {x, y}), b.getStringAttr(message));
+    }
+    if (!provable)
+      addRequire(x, y, text, relation);
   }
 
   LogicalResult refuse(const Twine &reason, const Twine &hint) override {
@@ -156,6 +162,11 @@ public:
   }
 
 private:
+  void addRequire(const Expr &x, const Expr &y, const Twine &text, Relation relation) {
+    auto message = (Twine(node.label()) + ": " + text).str();
+    RequireOp::create(b, loc, exprsAttr(b.getContext(), {x, y}), b.getStringAttr(message),
+                      b.getStringAttr(nameOf(relation)));
+  }
   void locate(kiln::Diagnostic &diag) {
     diag.atNode(node.label()).withOp(node.opType, node.domain, node.opset);
   }

@@ -142,7 +142,8 @@ private:
       for (const Expr &side : exprsOf(require.getPair()))
         side.forEachSymbol([&](StringRef name) { ready &= known.contains(name); });
       if (ready)
-        plan::RequireOp::create(b, require.getLoc(), require.getPair(), require.getText());
+        plan::RequireOp::create(b, require.getLoc(), require.getPair(), require.getText(),
+                                require.getRelation());
       return ready;
     });
   }

@@ -142,10 +142,12 @@ Failure compareOutputs(const Runner &runner, const Options &options, Results &re
       return failure;
     compareWith(results.outputs[i], expected, options.tolerance);
   }
+  std::set<uint32_t> seen;
   for (const std::string &text : options.expected) {
     size_t at = text.rfind('=');
     uint32_t index;
-    if (Failure failure = Runner::find(runner.outputSpecs(), "output", text.substr(0, at), index))
+    if (Failure failure = Runner::findOnce(runner.outputSpecs(), "output", "--expect",
+                                           text.substr(0, at), seen, index))
       return failure;
     HostTensor expected;
     if (Failure failure = readTensor(text.substr(at + 1), expected))

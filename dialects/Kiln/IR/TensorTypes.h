@@ -43,6 +43,13 @@ Expr elementCount(llvm::ArrayRef<Expr> shape);
 /// that may or may not agree give bcast(a, b).
 mlir::FailureOr<Shape> broadcastShapes(llvm::ArrayRef<Expr> a, llvm::ArrayRef<Expr> b);
 
+/// Fails, reported as (C1), unless `axis` is in [0, rank). Accessors of integer
+/// attributes are unsigned; a person wrote a signed number.
+mlir::LogicalResult checkAxis(std::optional<mlir::Location> loc, uint64_t axis, size_t rank);
+
+/// Some size is known to be below 0. A type of such a size must not be made.
+bool anyNegative(llvm::ArrayRef<Expr> sizes);
+
 /// Axis in [-rank, rank) made non-negative; nothing when it is out of range.
 std::optional<int64_t> normalizeAxis(int64_t axis, int64_t rank);
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kiln/Target/Program/Program.h"
+#include "dialects/Kiln/IR/Relation.h"
 #include "dialects/Kiln/IR/TensorTypes.h"
 #include "kiln-c/ModuleABI.h"
 #include "kiln/Codegen/EmitExpr.h"
@@ -103,8 +104,18 @@ public:
   void require(plan::RequireOp op, unsigned constraint, Value fault) {
     Shape pair = exprsOf(op.getPair());
     Value left = size(pair[0]), right = size(pair[1]);
-    Value differ = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::ne, left, right);
-    returnIf(differ, KILN_MODULE_CONSTRAINT, [&] {
+    Relation relation = *relationNamed(op.getRelation());
+    auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
+      return arith::CmpIOp::create(b, loc, predicate, x, y);
+    };
+    Value clash = compare(relation == Relation::AtMost ? arith::CmpIPredicate::sgt
+                                                       : arith::CmpIPredicate::ne,
+                          left, right);
+    if (relation == Relation::Broadcast)
+      for (Value side : {left, right})
+        clash = arith::AndIOp::create(
+            b, loc, clash, compare(arith::CmpIPredicate::ne, side, constant(1)));
+    returnIf(clash, KILN_MODULE_CONSTRAINT, [&] {
       store(constant32(constraint), fault, offsetof(kiln_module_fault, constraint));
       store(left, fault, offsetof(kiln_module_fault, left));
       store(right, fault, offsetof(kiln_module_fault, right));
