@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tile.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "kiln/Codegen/PullCost.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -16,7 +16,7 @@ using namespace kiln::contraction;
 
 /// Ops an element above which the epilogue is a loop over the stored tile: a
 /// long computation on all accumulators would spill and repeat its code.
-static constexpr int64_t maxOpsInRegisters = 16;
+static constexpr unsigned maxOpsInRegisters = 16;
 
 Epilogue::Epilogue(KernelBuilder &k, Operation *anchor, const TileShape &largest, IndexFn indexOf)
     : k(k), anchor(anchor), type(accumulatorType(elementTypeOf(anchor->getResult(0)))),
@@ -40,17 +40,7 @@ void Epilogue::probe(const TileShape &tile) {
     return e.narrow(sum, elementTypeOf(anchor->getResult(0)));
   });
   k.storeResults(e, indexOf(e, row, column));
-  int64_t cost = 0;
-  for (Operation &op : *block) {
-    StringRef dialect = op.getName().getDialectNamespace();
-    bool isMath = dialect == math::MathDialect::getDialectNamespace() ||
-                  isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(op);
-    bool onVector = llvm::any_of(op.getOperandTypes(), llvm::IsaPred<VectorType>) ||
-                    llvm::any_of(op.getResultTypes(), llvm::IsaPred<VectorType>);
-    if (onVector && !op.hasTrait<OpTrait::ConstantLike>())
-      cost += isMath || op.getNumRegions() ? maxOpsInRegisters : 1;
-  }
-  inRegisters = !e.gaveUp() && cost < maxOpsInRegisters;
+  inRegisters = !e.gaveUp() && vectorCost(*block) < maxOpsInRegisters;
   block->dropAllReferences();
   block->clear();
 }
