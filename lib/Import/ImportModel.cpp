@@ -13,6 +13,7 @@
 #include "kiln/Reference/TensorData.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -177,14 +178,33 @@ private:
 
 } // namespace
 
+/// Elements of a few bits, packed from the lowest bit on, as a byte each.
+static TensorData unpack(const onnx::Tensor &tensor, RankedTensorType type, unsigned width) {
+  TensorData data(type);
+  bool isSigned = type.getElementType().isSignlessInteger();
+  for (int64_t i = 0; i < data.size(); ++i) {
+    auto at = static_cast<uint64_t>(i) * width;
+    unsigned both = tensor.data[at / 8];
+    if (at % 8 + width > 8)
+      both |= static_cast<unsigned>(tensor.data[at / 8 + 1]) << 8;
+    uint64_t bits = (both >> (at % 8)) & llvm::maxUIntN(width);
+    data.mutableBytes()[i] = static_cast<char>(isSigned ? llvm::SignExtend64(bits, width)
+                                                        : static_cast<int64_t>(bits));
+  }
+  return data;
+}
+
 ElementsAttr ModelImporter::elements(const onnx::Tensor &tensor, const Twine &what) {
   Type type = elementTypeOfOnnx(&context, static_cast<int64_t>(tensor.elemType));
   if (!type) {
     diags.report(Diag::UnsupportedType, what.str(), onnx::elemTypeName(tensor.elemType));
     return nullptr;
   }
-  TensorData data(RankedTensorType::get(tensor.dims, type),
-                  reinterpret_cast<const char *>(tensor.data), tensor.owner);
+  auto tensorType = RankedTensorType::get(tensor.dims, type);
+  if (unsigned width = onnx::elemTypeBits(tensor.elemType); width < 8)
+    return elementsAttr(unpack(tensor, tensorType, width),
+                        tensor.name.empty() ? "constant" : tensor.name);
+  TensorData data(tensorType, reinterpret_cast<const char *>(tensor.data), tensor.owner);
   return elementsAttr(data, tensor.name.empty() ? "constant" : tensor.name);
 }
 

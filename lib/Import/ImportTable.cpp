@@ -63,13 +63,35 @@ Type kiln::elementTypeOfOnnx(MLIRContext *context, int64_t number) {
     return unsignedType(64);
   case 16:
     return b.getBF16Type();
+  case 17:
+    return b.getType<Float8E4M3FNType>();
+  case 18:
+    return b.getType<Float8E4M3FNUZType>();
+  case 19:
+    return b.getType<Float8E5M2Type>();
+  case 20:
+    return b.getType<Float8E5M2FNUZType>();
+  case 21:
+    return unsignedType(4);
+  case 22:
+    return b.getIntegerType(4);
+  case 23:
+    return b.getType<Float4E2M1FNType>();
+  case 25:
+    return unsignedType(2);
+  case 26:
+    return b.getIntegerType(2);
+  case 27:
+    return b.getType<Float6E2M3FNType>();
+  case 28:
+    return b.getType<Float6E3M2FNType>();
   default:
     return nullptr;
   }
 }
 
 int64_t kiln::onnxNumberOf(Type elementType) {
-  constexpr int64_t largestNumber = 16;
+  constexpr int64_t largestNumber = 28;
   for (int64_t number = 1; number <= largestNumber; ++number)
     if (elementTypeOfOnnx(elementType.getContext(), number) == elementType)
       return number;

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Reported cases: values that only the run knows and that fit no shape. Each gets an error that names the node."""
+import struct
+
 import numpy as np
 from harness import *  # noqa: F403
 from numerics import f32, i64
@@ -228,3 +230,48 @@ def values_in_the_message(check):
         [{**feeds, "z": f32([1])}, {**feeds, "z": f32(np.ones(4))}, {"x": f32([1]), "z": f32(np.ones(4))}],
         [({**feeds, "z": f32([1, 2])}, "adder", "got 4 and 2")],
     )
+
+
+def loaded_parts(data):
+    """(offset, size, flags) of the parts of an ELF file that are loaded."""
+    start, = struct.unpack_from("<Q", data, 32)
+    count, = struct.unpack_from("<H", data, 56)
+    heads = [struct.unpack_from("<IIQQQQQQ", data, start + 56 * i) for i in range(count)]
+    return [(head[2], head[5], head[1]) for head in heads if head[0] == 1 and head[5]]
+
+
+@case("RT009-damaged-artefact")
+def damaged_artefact(check):
+    """A flipped bit in headers, tables, code or weights, whatever their size, is refused before anything runs."""
+    for count in (40, 600_000):
+        w = {"w": f32(np.arange(count) % 7)}
+        artefact = check.compile(model([node("Add", "x w", "y")], "x:f32[1]", f"y:f32[{count}]", w))
+        data = artefact.path.read_bytes()
+        parts = loaded_parts(data)
+        places = {at for start, size, _ in parts for at in (start, start + size // 2, start + size - 1)}
+        places |= {24, 40}  # the ELF header
+        places |= set(range(64, 64 + 56 * 10, 4))  # the segments' table
+        note = data.find(b"Kiln\0\0\0\0")
+        places |= set(range(note - 12, note + 24))
+        places |= {start + size * i // 23 for start, size, _ in parts for i in range(23)}
+        feeds = {"x": f32([0])}
+        for at in sorted(places):
+            damaged = bytearray(data)
+            damaged[at] ^= 16
+            artefact.path.chmod(0o755)
+            artefact.path.write_bytes(damaged)
+            process, outputs = artefact.try_run(feeds)
+            if process.status not in (4, 5) or outputs:
+                raise Wrong(f"byte {at} of {len(data)} (parts {parts}): {process.ending}: {process.first_line()}")
+        artefact.path.write_bytes(data)
+        artefact.expect(feeds, {"y": w["w"]})
+
+
+@case("RT010-empty-beside-late")
+def empty_beside_late(check):
+    """A tensor without elements has a dimension that only the run knows."""
+    constants = {"s": i64([0, 0]), "e": i64([INT64_MAX, 0]), "a": i64([1, 0])}
+    nodes = [node("NonZero", "x", "z"), node("Slice", "z s e a", "y")]
+    artefact = check.compile(model(nodes, "x:f32[N]", "y:i64[A,B]", constants))
+    artefact.expect({"x": f32([1, 0, 2])}, {"y": np.zeros((0, 2), np.int64)})
+    artefact.expect({"x": f32([0, 0])}, {"y": np.zeros((0, 0), np.int64)})

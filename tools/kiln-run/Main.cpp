@@ -124,10 +124,7 @@ Failure writeOutputs(const Results &results, const std::string &directory) {
 }
 
 void compareWith(Results::Output &output, HostTensor &expected, const Tolerance &tolerance) {
-  // NumPy has no bfloat16: its bits travel as uint16.
-  DLDataType type = output.tensor.type;
-  if (type.code == kDLBfloat && expected.type.code == kDLUInt && expected.type.bits == type.bits)
-    expected.type = type;
+  adoptType(expected, output.tensor.type);
   output.comparison = compare(output.tensor, expected, tolerance);
   output.compared = true;
 }

@@ -247,11 +247,7 @@ Failure Runner::prepareInputs(const Options &options) {
     }
     if (Failure failure = readTensor(source, values[index]))
       return failure;
-    // NumPy has no bfloat16: its bits travel as uint16.
-    DLDataType wanted = inputs[index]->dtype;
-    DLDataType have = values[index].type;
-    if (wanted.code == kDLBfloat && have.code == kDLUInt && have.bits == wanted.bits)
-      values[index].type = wanted;
+    adoptType(values[index], inputs[index]->dtype);
     given[index] = true;
   }
   auto isRandom = [&](uint32_t i) {

@@ -30,6 +30,19 @@ inline mlir::Type elementTypeOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
 }
 
+/// Bits and bytes of one element in memory. Nothing is packed: types of less
+/// than 8 bits, bool among them, take a byte.
+inline unsigned storageBits(mlir::Type elementType) {
+  return std::max(elementType.getIntOrFloatBitWidth(), 8u);
+}
+inline int64_t elementBytes(mlir::Type elementType) { return storageBits(elementType) / 8; }
+
+/// Floats of 8 bits and fewer, which are stored and converted, never computed
+/// with.
+inline bool isSmallFloat(mlir::Type elementType) {
+  return llvm::isa<mlir::FloatType>(elementType) && elementType.getIntOrFloatBitWidth() <= 8;
+}
+
 /// The tensor type with these dims; constant expressions become static dims.
 mlir::RankedTensorType tensorType(llvm::ArrayRef<Expr> shape, mlir::Type elementType);
 

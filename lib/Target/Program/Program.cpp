@@ -125,7 +125,7 @@ public:
   /// Reads a tensor's elements into its symbols.
   void bind(plan::BindOp op, Value data) {
     Type element = cast<RankedTensorType>(op.getTensor().getType()).getElementType();
-    int64_t bytes = element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
+    int64_t bytes = elementBytes(element);
     for (auto [i, name] : llvm::enumerate(op.getSymbols())) {
       Value value = load(b.getIntegerType(static_cast<unsigned>(bytes * 8)),
                          at(data, static_cast<int64_t>(i) * bytes));
