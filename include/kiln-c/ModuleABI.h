@@ -35,7 +35,9 @@ extern "C" {
 #define KILN_MODULE_MAX_CHUNKS 16
 
 /* An element type as DLPack writes it (lanes is 1): kDLInt 0, kDLUInt 1,
- * kDLFloat 2, kDLBfloat 4, kDLBool 6 (8 bits, 0 or 1). */
+ * kDLFloat 2, kDLBfloat 4, kDLBool 6 (8 bits, 0 or 1), kDLFloat8_e4m3fn 10 ...
+ * kDLFloat4_e2m1fn 17. Types of less than 8 bits are never packed: an element
+ * takes a byte (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED). */
 typedef struct kiln_module_dtype {
   uint8_t code;
   uint8_t bits;

@@ -34,7 +34,8 @@ static kiln_status_t checkTensors(const kiln_module &module, bool isInput, Error
   for (uint32_t i = 0; i != count; ++i) {
     const kiln_module_tensor &tensor = tensors[i];
     if (!tensor.name || tensor.rank > kMaxRank || (tensor.rank && !tensor.dims) ||
-        tensor.dtype.bits == 0 || tensor.dtype.bits % 8 || tensor.dtype.lanes != 1)
+        tensor.dtype.bits == 0 || (tensor.dtype.bits > 8 && tensor.dtype.bits % 8) ||
+        tensor.dtype.lanes != 1)
       return error.fail(KILN_CORRUPT, "%s %u of the module table makes no sense", kind, i);
     for (uint32_t axis = 0; axis != tensor.rank; ++axis) {
       const kiln_module_dim &dim = tensor.dims[axis];

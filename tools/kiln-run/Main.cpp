@@ -126,10 +126,7 @@ Failure writeOutputs(const Results &results, const std::string &directory) {
 }
 
 void compareWith(Results::Output &output, HostTensor &expected, const Tolerance &tolerance) {
-  // NumPy has no bfloat16: its bits travel as uint16.
-  DLDataType type = output.tensor.type;
-  if (type.code == kDLBfloat && expected.type.code == kDLUInt && expected.type.bits == type.bits)
-    expected.type = type;
+  adoptType(expected, output.tensor.type);
   output.comparison = compare(output.tensor, expected, tolerance);
   output.compared = true;
 }
@@ -144,10 +141,12 @@ Failure compareOutputs(const Runner &runner, const Options &options, Results &re
       return failure;
     compareWith(results.outputs[i], expected, options.tolerance);
   }
+  std::set<uint32_t> seen;
   for (const std::string &text : options.expected) {
     size_t at = text.rfind('=');
     uint32_t index;
-    if (Failure failure = Runner::find(runner.outputSpecs(), "output", text.substr(0, at), index))
+    if (Failure failure = Runner::findOnce(runner.outputSpecs(), "output", "--expect",
+                                           text.substr(0, at), seen, index))
       return failure;
     HostTensor expected;
     if (Failure failure = readTensor(text.substr(at + 1), expected))
