@@ -78,6 +78,11 @@ KILN_LOADER_API int kiln_artefact_is_sealed(const kiln_artefact *artefact);
 KILN_LOADER_API kiln_status_t kiln_shared_executor_create(const kiln_executor_options *options,
                                                           kiln_executor **executor);
 
+/* A pool whose code is libkiln's, for sessions of any artefacts. `options` may be
+ * NULL. Destroy it with kiln_pool_destroy. Since 1.0. */
+KILN_LOADER_API kiln_status_t kiln_shared_pool_create(const kiln_pool_options *options,
+                                                      kiln_pool **pool);
+
 #ifdef __cplusplus
 } /* extern "C" */
 #endif

@@ -29,6 +29,7 @@
 #define KILN_C_RUNTIME_H
 
 #include "kiln-c/Executor.h"
+#include "kiln-c/Memory.h"
 #include "kiln-c/Status.h"
 #include "kiln-c/Version.h"
 #include "kiln-c/dlpack.h"
@@ -119,6 +120,9 @@ typedef struct kiln_session_options {
   uint32_t flags; /* 0 */
   /* Not owned; must outlive the session. NULL: a private one. */
   kiln_executor *executor;
+  /* Where its tensors live. Not owned; must outlive the session and managed
+   * outputs. NULL: one that all sessions of the model share. */
+  kiln_pool *pool;
 } kiln_session_options;
 
 enum {
@@ -162,6 +166,8 @@ struct kiln_api {
   /* Models, sessions, executors and managed tensors of this artefact that are
    * alive: it may be unloaded when there is none. */
   uint64_t (*live_objects)(void);
+  kiln_status_t (*pool_create)(const kiln_pool_options *options, kiln_pool **pool);
+  kiln_pool *(*session_pool)(kiln_session *session);
 };
 
 /* What an artefact exports. NULL when it speaks another major version. */
@@ -227,6 +233,16 @@ KILN_INLINE kiln_status_t kiln_executor_create(const kiln_api *api,
   return api ? api->executor_create(options, executor) : KILN_INVALID_ARGUMENT;
 }
 
+/*--- Pools (the rest is in Memory.h) ----------------------------------------*/
+
+/* `options` may be NULL. The pool is the artefact's: destroy it before the
+ * artefact is closed. Any thread. Since 1.0. KILN_INVALID_ARGUMENT,
+ * KILN_UNSUPPORTED, KILN_OUT_OF_MEMORY. */
+KILN_INLINE kiln_status_t kiln_pool_create(const kiln_api *api, const kiln_pool_options *options,
+                                           kiln_pool **pool) {
+  return api ? api->pool_create(options, pool) : KILN_INVALID_ARGUMENT;
+}
+
 /*--- Sessions ---------------------------------------------------------------*/
 
 /* `options` may be NULL. The reason of a failure is with kiln_model_error. Any
@@ -236,6 +252,12 @@ KILN_INLINE kiln_status_t kiln_session_create(kiln_model *model,
                                               const kiln_session_options *options,
                                               kiln_session **session) {
   return model ? model->api->session_create(model, options, session) : KILN_INVALID_ARGUMENT;
+}
+
+/* The pool that the session uses: for statistics and trims; not to be destroyed
+ * unless it is the caller's own. Since 1.0. */
+KILN_INLINE kiln_pool *kiln_session_pool(kiln_session *session) {
+  return session ? session->api->session_pool(session) : NULL;
 }
 
 /* Ends the threads of a private executor, frees outputs that the session owns

@@ -49,6 +49,11 @@ typedef enum kiln_status_t {
 
   KILN_IO = 13,       /* the system said no: the text has the path and the reason */
   KILN_INTERNAL = 14, /* a fault in Kiln: please report it */
+
+  /* A check at run time refused; no output is to be trusted. */
+  KILN_DAMAGED = 20,      /* a weight or guard bytes changed, and could not be mended */
+  KILN_CIRCUIT_OPEN = 21, /* too much was damaged lately: runs are refused for a while */
+  KILN_NOT_FINITE = 22,   /* an output that is guarded holds NaN or an infinity */
 } kiln_status_t;
 
 /* A constant name such as "invalid shape"; never NULL. Any thread. Since 1.0. */
@@ -84,6 +89,12 @@ KILN_INLINE const char *kiln_status_name(kiln_status_t status) {
     return "system error";
   case KILN_INTERNAL:
     return "internal error";
+  case KILN_DAMAGED:
+    return "damaged memory";
+  case KILN_CIRCUIT_OPEN:
+    return "circuit open";
+  case KILN_NOT_FINITE:
+    return "not finite";
   }
   return "unknown status";
 }

@@ -8,6 +8,7 @@
 
 #include "Cpu.h"
 #include "Crc32c.h"
+#include "Pool.h"
 #include "Tensors.h"
 
 #include <algorithm>
@@ -121,7 +122,8 @@ kiln_status_t Model::open(const kiln_api &api, const kiln_module &module,
     status = checkWeights(module, error);
   if (status == KILN_OK) {
     auto *made = createObject<Model>(api, module);
-    if (made && made->guard.create() && made->makeSpecs()) {
+    if (made && made->guard.create() && made->makeSpecs() &&
+        Pool::create(nullptr, &made->pool) == KILN_OK) {
       *model = made;
     } else {
       if (made)
@@ -131,6 +133,11 @@ kiln_status_t Model::open(const kiln_api &api, const kiln_module &module,
   }
   error.copyTo(options.error, options.error_size);
   return status;
+}
+
+Model::~Model() {
+  if (pool)
+    pool->api->drop(pool);
 }
 
 kiln_status_t Model::close() {

@@ -30,6 +30,7 @@ public:
   explicit Model(const kiln_api &api, const kiln_module &module) : module(module) {
     this->api = &api;
   }
+  ~Model();
 
   static Model &of(kiln_model *model) { return *static_cast<Model *>(model); }
   static const Model &of(const kiln_model *model) { return *static_cast<const Model *>(model); }
@@ -50,6 +51,8 @@ public:
   /// Sessions notice a fork by it.
   ForkGuard guard;
   std::atomic<uint32_t> sessions{0};
+  /// Of sessions that were not given one.
+  kiln_pool *pool = nullptr;
 
 private:
   bool makeSpecs();

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Executor.h"
 #include "Model.h"
+#include "Pool.h"
 #include "Session.h"
 
 // Hidden, or the linker would go through the GOT, and an artefact could be
@@ -49,6 +50,8 @@ constinit const kiln_api kApi = {
       return Session::of(session).runManaged(inputs, numInputs, outputs, numOutputs, options);
     },
     []() { return liveObjects.load(std::memory_order_acquire); },
+    Pool::create,
+    [](kiln_session *session) { return Session::of(session).memoryPool(); },
 };
 
 kiln_status_t openModel(const kiln_model_options *options, kiln_model **model) {

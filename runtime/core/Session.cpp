@@ -50,6 +50,13 @@ bool Session::allocate() {
   uint32_t key = module.reads_inputs ? module.num_bound_symbols : module.num_input_symbols;
   plans.configure(key, module.num_symbols, module.num_buffers, uint32_t(numDims),
                   module.num_outputs);
+  arena.setPool(pool.get());
+  for (Block &copy : inputCopies)
+    copy.setPool(pool.get());
+  for (OutputSlot &slot : outputs)
+    slot.block.setPool(pool.get());
+  if (!runMemory.create(pool.get()))
+    return false;
   frame.inputs = inputData.get();
   frame.outputs = outputData.get();
   frame.weights = module.weights;
@@ -85,6 +92,8 @@ kiln_status_t Session::setUp(const kiln_session_options &options) {
   }
   if (executor)
     scratchSlots = executor->api->slots(executor);
+  pool.set(options.pool ? options.pool : model.pool);
+  seenTrims = pool.get()->api->trim_count(pool.get());
   return allocate() ? KILN_OK : error.fail(KILN_OUT_OF_MEMORY, "no memory for a session");
 }
 
@@ -309,6 +318,12 @@ kiln_status_t Session::execute() {
   Plan *plan;
   if (kiln_status_t status = findPlan(inputData.get(), plan)) [[unlikely]]
     return status;
+  uint64_t trims = pool.get()->api->trim_count(pool.get());
+  givesBack = trims != seenTrims;
+  if (givesBack) [[unlikely]] {
+    seenTrims = trims;
+    giveBack(*plan);
+  }
   if (kiln_status_t status = placeOutputs(*plan)) [[unlikely]]
     return status;
   if (!arena.reserve(plan->totalBytes)) [[unlikely]]
@@ -320,6 +335,13 @@ kiln_status_t Session::execute() {
   // Before the session is free: late outputs may be copied from it.
   runMemory.clear();
   return status;
+}
+
+void Session::giveBack(const Plan &plan) {
+  arena.shrinkTo(plan.totalBytes);
+  for (uint32_t i = 0; i != module.num_inputs; ++i)
+    if (inputData[i] != inputCopies[i].get())
+      inputCopies[i].reset();
 }
 
 kiln_status_t Session::callModule(Plan &plan) {

@@ -22,6 +22,26 @@ struct Frame : kiln_module_frame {
   Session *session;
 };
 
+/// Keeps a pool alive.
+class PoolUse {
+public:
+  PoolUse() = default;
+  PoolUse(const PoolUse &) = delete;
+  PoolUse &operator=(const PoolUse &) = delete;
+  ~PoolUse() {
+    if (pool)
+      pool->api->drop(pool);
+  }
+  void set(kiln_pool *used) {
+    pool = used;
+    pool->api->retain(pool);
+  }
+  kiln_pool *get() const { return pool; }
+
+private:
+  kiln_pool *pool = nullptr;
+};
+
 /// Where one output of the run under way goes.
 struct OutputSlot {
   enum class Owner : uint8_t { Caller, Session, Managed };
@@ -54,6 +74,7 @@ public:
   ~Session();
 
   const char *errorText() const { return error.get(); }
+  kiln_pool *memoryPool() const { return pool.get(); }
 
   kiln_status_t destroy();
   kiln_status_t outputShapes(const DLTensor *const *inputs, uint32_t numInputs,
@@ -95,6 +116,8 @@ private:
   kiln_status_t placeOutputs(const Plan &plan);
   /// Finds memory for an output whose dims and bytes are known.
   kiln_status_t placeOutput(uint32_t index, OutputSlot &slot);
+  /// After a trim of the pool: what this run's shapes do not need goes.
+  void giveBack(const Plan &plan);
   kiln_status_t execute();
   kiln_status_t callModule(Plan &plan);
   void finishOutputs();
@@ -123,6 +146,10 @@ private:
   const DLTensor *const *callInputs = nullptr;
   uint32_t numCallInputs = 0;
 
+  /// Before whatever has memory of it.
+  PoolUse pool;
+  uint64_t seenTrims = 0;
+  bool givesBack = false;
   Frame frame = {};
   Array<int64_t> symbols;
   Array<const void *> inputData;

@@ -55,18 +55,6 @@ void TextBuilder::append(const char *format, ...) {
     used = std::min(used + size_t(length), sizeof text - 1);
 }
 
-bool Block::grow(uint64_t bytes) {
-  // Given back first: a growing arena must not be held twice. Forgotten before
-  // that, so that a child forked meanwhile sees an empty block.
-  uint8_t *old = memory;
-  memory = nullptr;
-  capacity = 0;
-  std::free(old);
-  memory = static_cast<uint8_t *>(allocateAligned(bytes));
-  capacity = memory ? bytes : 0;
-  return memory;
-}
-
 uint64_t nanoseconds() {
   timespec now;
   clock_gettime(CLOCK_MONOTONIC, &now);

@@ -65,26 +65,6 @@ private:
   size_t used = 0;
 };
 
-/// A block that only grows, and whose contents do not survive growth.
-class Block {
-public:
-  Block() = default;
-  Block(const Block &) = delete;
-  Block &operator=(const Block &) = delete;
-  ~Block() { std::free(memory); }
-
-  /// False: out of memory, and the block is empty.
-  bool reserve(uint64_t bytes) { return bytes <= capacity && memory ? true : grow(bytes); }
-  uint8_t *get() const { return memory; }
-  uint64_t size() const { return capacity; }
-
-private:
-  bool grow(uint64_t bytes);
-
-  uint8_t *memory = nullptr;
-  uint64_t capacity = 0;
-};
-
 /// An array of fixed size, zeroed; empty until allocated.
 template <typename T> class Array {
 public:

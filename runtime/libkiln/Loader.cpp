@@ -11,6 +11,7 @@
 
 #include "ElfFile.h"
 #include "Executor.h"
+#include "Pool.h"
 #include "SealedCopy.h"
 
 #include <algorithm>
@@ -222,4 +223,8 @@ int kiln_artefact_is_sealed(const kiln_artefact *artefact) { return artefact && 
 kiln_status_t kiln_shared_executor_create(const kiln_executor_options *options,
                                           kiln_executor **executor) {
   return kiln::rt::Executor::create(options, executor);
+}
+
+kiln_status_t kiln_shared_pool_create(const kiln_pool_options *options, kiln_pool **pool) {
+  return kiln::rt::Pool::create(options, pool);
 }

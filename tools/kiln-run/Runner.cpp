@@ -42,7 +42,11 @@ int exitCodeOf(kiln_status_t status) {
   case KILN_CPU_UNSUPPORTED:
   case KILN_INVALID_ARTEFACT:
   case KILN_CORRUPT:
+  case KILN_DAMAGED:
+  case KILN_CIRCUIT_OPEN:
     return ExitArtefact;
+  case KILN_NOT_FINITE:
+    return ExitDifferent;
   case KILN_BUSY:
   case KILN_INTERNAL:
     break;
