@@ -28,7 +28,9 @@
 #ifndef KILN_C_RUNTIME_H
 #define KILN_C_RUNTIME_H
 
+#include "kiln-c/Event.h"
 #include "kiln-c/Executor.h"
+#include "kiln-c/Integrity.h"
 #include "kiln-c/Memory.h"
 #include "kiln-c/Status.h"
 #include "kiln-c/Version.h"
@@ -105,6 +107,12 @@ typedef struct kiln_model_options {
   uint32_t reserved;
   char *error; /* where the reason of a failure is written, or NULL */
   size_t error_size;
+  /* Hears of damage, of the circuit breaker and of the model's own pool. */
+  kiln_event_fn on_event;
+  void *on_event_user;
+  /* Checks while the model is in use; NULL: none. All weights are compared once
+   * at once. */
+  const kiln_integrity_options *integrity;
 } kiln_model_options;
 
 typedef struct kiln_session_options {
@@ -168,6 +176,8 @@ struct kiln_api {
   uint64_t (*live_objects)(void);
   kiln_status_t (*pool_create)(const kiln_pool_options *options, kiln_pool **pool);
   kiln_pool *(*session_pool)(kiln_session *session);
+  kiln_status_t (*model_check)(kiln_model *model, uint64_t bytes);
+  kiln_status_t (*model_integrity)(const kiln_model *model, kiln_integrity_stats *stats);
 };
 
 /* What an artefact exports. NULL when it speaks another major version. */
@@ -185,7 +195,8 @@ struct kiln_session {
 
 /* Checks that this machine can run the artefact, and gives a handle to it.
  * `options` may be NULL. Any thread. Since 1.0.
- * KILN_ABI_MISMATCH, KILN_CPU_UNSUPPORTED, KILN_CORRUPT, KILN_OUT_OF_MEMORY. */
+ * KILN_ABI_MISMATCH, KILN_CPU_UNSUPPORTED, KILN_CORRUPT, KILN_OUT_OF_MEMORY,
+ * KILN_INVALID_ARGUMENT. */
 KILN_INLINE kiln_status_t kiln_model_open(const kiln_api *api, const kiln_model_options *options,
                                           kiln_model **model) {
   return api ? api->model_open(options, model) : KILN_INVALID_ARGUMENT;
@@ -220,6 +231,24 @@ KILN_INLINE const kiln_tensor_spec *kiln_model_output(const kiln_model *model, u
  * Any thread. Since 1.0. */
 KILN_INLINE size_t kiln_model_error(kiln_model *model, char *text, size_t size) {
   return model ? model->api->model_error(model, text, size) : 0;
+}
+
+/* Checks the next weights, at least `bytes` of them (0: all), mends what is
+ * damaged, and tells events: for a host with a thread to spare. The model must
+ * have been opened with integrity options. The reason of a failure is with
+ * kiln_model_error. Any thread, also during runs. Since 1.0.
+ * KILN_INVALID_ARGUMENT, KILN_DAMAGED, KILN_OUT_OF_MEMORY. */
+KILN_INLINE kiln_status_t kiln_model_check(kiln_model *model, uint64_t bytes) {
+  return model ? model->api->model_check(model, bytes) : KILN_INVALID_ARGUMENT;
+}
+
+/* Fills the first stats->struct_size bytes, which the caller sets; zeros where
+ * there are no integrity options. Any thread. Since 1.0. */
+KILN_INLINE kiln_status_t kiln_model_get_integrity(const kiln_model *model,
+                                                   kiln_integrity_stats *stats) {
+  if (!model || !stats || stats->struct_size < sizeof(size_t))
+    return KILN_INVALID_ARGUMENT;
+  return model->api->model_integrity(model, stats);
 }
 
 /*--- Executors (kiln_executor_destroy is in Executor.h) ---------------------*/
@@ -304,7 +333,8 @@ KILN_INLINE kiln_status_t kiln_output_shapes(kiln_session *session, const DLTens
  * When it fails, the contents of outputs are undefined. `options` may be NULL.
  * Since 1.0. KILN_INVALID_ARGUMENT, KILN_INVALID_SHAPE, KILN_INVALID_TYPE,
  * KILN_CONSTRAINT, KILN_UNSUPPORTED, KILN_BUSY, KILN_BUFFER_TOO_SMALL,
- * KILN_OUT_OF_MEMORY. */
+ * KILN_OUT_OF_MEMORY; with integrity options KILN_DAMAGED, KILN_CIRCUIT_OPEN,
+ * KILN_NOT_FINITE. */
 KILN_INLINE kiln_status_t kiln_run(kiln_session *session, const DLTensor *const *inputs,
                                    uint32_t num_inputs, DLTensor *const *outputs,
                                    uint32_t num_outputs, const kiln_run_options *options) {

@@ -122,22 +122,58 @@ kiln_status_t Model::open(const kiln_api &api, const kiln_module &module,
     status = checkWeights(module, error);
   if (status == KILN_OK) {
     auto *made = createObject<Model>(api, module);
-    if (made && made->guard.create() && made->makeSpecs() &&
-        Pool::create(nullptr, &made->pool) == KILN_OK) {
+    status = made ? made->setUp(options, error)
+                  : error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
+    if (status == KILN_OK)
       *model = made;
-    } else {
-      if (made)
-        destroyObject(made);
-      status = error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
-    }
+    else if (made)
+      destroyObject(made);
   }
   error.copyTo(options.error, options.error_size);
   return status;
 }
 
+kiln_status_t Model::setUp(const kiln_model_options &options, ErrorText &error) {
+  kiln_pool_options poolOptions = {};
+  poolOptions.struct_size = sizeof poolOptions;
+  poolOptions.on_event = options.on_event;
+  poolOptions.on_event_user = options.on_event_user;
+  if (!guard.create() || !makeSpecs() || Pool::create(&poolOptions, &pool) != KILN_OK)
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
+  if (!options.integrity)
+    return KILN_OK;
+  kiln_integrity_options watch;
+  if (!readOptions(&watch, sizeof watch, options.integrity))
+    return error.fail(KILN_INVALID_ARGUMENT, "struct_size of the integrity options is wrong");
+  integrity = createObject<Integrity>(module);
+  if (!integrity)
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
+  return integrity->create(watch, options.on_event, options.on_event_user, error);
+}
+
 Model::~Model() {
+  if (integrity)
+    destroyObject(integrity);
   if (pool)
     pool->api->drop(pool);
+}
+
+kiln_status_t Model::check(uint64_t bytes) {
+  ErrorText reason;
+  kiln_status_t status =
+      integrity ? integrity->check(bytes, reason)
+                : reason.fail(KILN_INVALID_ARGUMENT, "opened without integrity options");
+  if (status != KILN_OK)
+    setError(reason);
+  return status;
+}
+
+void Model::fillIntegrity(kiln_integrity_stats &stats) const {
+  size_t size = std::min(stats.struct_size, sizeof stats);
+  std::memset(&stats, 0, size);
+  stats.struct_size = size;
+  if (integrity)
+    integrity->fillStats(stats);
 }
 
 kiln_status_t Model::close() {

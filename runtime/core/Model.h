@@ -8,6 +8,7 @@
 #define KILN_RUNTIME_CORE_MODEL_H
 
 #include "ForkGuard.h"
+#include "Integrity.h"
 #include "Support.h"
 #include "kiln-c/ModuleABI.h"
 #include "kiln-c/Runtime.h"
@@ -44,6 +45,9 @@ public:
     return index < outputs.size() ? &outputs[index] : nullptr;
   }
 
+  kiln_status_t check(uint64_t bytes);
+  void fillIntegrity(kiln_integrity_stats &stats) const;
+
   void setError(const ErrorText &text);
   size_t copyError(char *text, size_t size);
 
@@ -53,8 +57,11 @@ public:
   std::atomic<uint32_t> sessions{0};
   /// Of sessions that were not given one.
   kiln_pool *pool = nullptr;
+  /// Null: nothing is watched.
+  Integrity *integrity = nullptr;
 
 private:
+  kiln_status_t setUp(const kiln_model_options &options, ErrorText &error);
   bool makeSpecs();
 
   Array<kiln_tensor_spec> inputs;

@@ -52,6 +52,11 @@ constinit const kiln_api kApi = {
     []() { return liveObjects.load(std::memory_order_acquire); },
     Pool::create,
     [](kiln_session *session) { return Session::of(session).memoryPool(); },
+    [](kiln_model *model, uint64_t bytes) { return Model::of(model).check(bytes); },
+    [](const kiln_model *model, kiln_integrity_stats *stats) {
+      Model::of(model).fillIntegrity(*stats);
+      return KILN_OK;
+    },
 };
 
 kiln_status_t openModel(const kiln_model_options *options, kiln_model **model) {

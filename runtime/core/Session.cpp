@@ -311,6 +311,33 @@ kiln_status_t Session::runManaged(const DLTensor *const *inputs, uint32_t numInp
   return status;
 }
 
+kiln_status_t Session::callWatched(Plan &plan) {
+  Integrity &integrity = *model.integrity;
+  if (kiln_status_t status = integrity.admit(error))
+    return status;
+  constexpr int attempts = 3;
+  for (int attempt = 1;; ++attempt) {
+    uint64_t mends = integrity.mends();
+    uint64_t start = integrity.wantsTime() ? nanoseconds() : 0;
+    if (kiln_status_t status = callModule(plan))
+      return status;
+    uint64_t elapsed = integrity.wantsTime() ? nanoseconds() - start : 0;
+    bool mended;
+    if (kiln_status_t status = integrity.afterRun(mends, elapsed, mended, error))
+      return status;
+    if (!mended) [[likely]]
+      break;
+    if (attempt == attempts)
+      return error.fail(KILN_DAMAGED, "weights are damaged as fast as they are mended");
+    integrity.noteRecomputed();
+    runMemory.clear();
+  }
+  for (uint32_t i = 0; i != module.num_outputs; ++i)
+    if (kiln_status_t status = integrity.checkOutput(i, outputData[i], outputs[i].bytes, error))
+      return status;
+  return KILN_OK;
+}
+
 kiln_status_t Session::execute() {
   bool haveData;
   if (kiln_status_t status = bindInputs(/*needData=*/true, haveData)) [[unlikely]]
@@ -329,7 +356,7 @@ kiln_status_t Session::execute() {
   if (!arena.reserve(plan->totalBytes)) [[unlikely]]
     return error.fail(KILN_OUT_OF_MEMORY, "no memory for an arena of %llu bytes",
                       static_cast<unsigned long long>(plan->totalBytes));
-  kiln_status_t status = callModule(*plan);
+  kiln_status_t status = model.integrity ? callWatched(*plan) : callModule(*plan);
   if (status == KILN_OK) [[likely]]
     finishOutputs();
   // Before the session is free: late outputs may be copied from it.

@@ -120,6 +120,8 @@ private:
   void giveBack(const Plan &plan);
   kiln_status_t execute();
   kiln_status_t callModule(Plan &plan);
+  /// The same under the eyes of the model's Integrity.
+  kiln_status_t callWatched(Plan &plan);
   void finishOutputs();
   void dropManaged();
 

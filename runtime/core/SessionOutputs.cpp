@@ -146,6 +146,9 @@ kiln_status_t Session::placeOutput(uint32_t index, OutputSlot &slot) {
     slot.capacity = slot.bytes;
     return KILN_OK;
   case OutputSlot::Owner::Managed:
+    // A run that is made again asks for its late outputs again.
+    if (slot.managed)
+      slot.managed->deleter(slot.managed);
     slot.managed = createManaged(pool.get(), runMemory.poolCache(), spec, slot.dims, slot.bytes);
     if (!slot.managed)
       break;
