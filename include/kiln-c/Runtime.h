@@ -32,6 +32,7 @@
 #include "kiln-c/Executor.h"
 #include "kiln-c/Integrity.h"
 #include "kiln-c/Memory.h"
+#include "kiln-c/Metrics.h"
 #include "kiln-c/Status.h"
 #include "kiln-c/Version.h"
 #include "kiln-c/dlpack.h"
@@ -115,6 +116,13 @@ typedef struct kiln_model_options {
   const kiln_integrity_options *integrity;
 } kiln_model_options;
 
+enum {
+  /* Read the clock around each run, for kiln_metrics (60 ns a run). */
+  KILN_SESSION_TIME_RUNS = 1u,
+  /* And around each launch, for kiln_session_profile (60 ns a launch). */
+  KILN_SESSION_PROFILE = 2u,
+};
+
 typedef struct kiln_session_options {
   size_t struct_size;
   /* "cpu", or NULL to let the artefact choose. A device that is named is used
@@ -125,12 +133,16 @@ typedef struct kiln_session_options {
   /* Threads of a private executor, as in kiln_executor_options. Must be 0 when
    * `executor` is given. */
   uint32_t threads;
-  uint32_t flags; /* 0 */
+  uint32_t flags; /* KILN_SESSION_* */
   /* Not owned; must outlive the session. NULL: a private one. */
   kiln_executor *executor;
   /* Where its tensors live. Not owned; must outlive the session and managed
    * outputs. NULL: one that all sessions of the model share. */
   kiln_pool *pool;
+  /* With KILN_SESSION_PROFILE: how many of the latest launches
+   * kiln_session_trace can tell. At most 16777216. */
+  uint32_t trace_events;
+  uint32_t reserved; /* 0 */
 } kiln_session_options;
 
 enum {
@@ -178,6 +190,15 @@ struct kiln_api {
   kiln_pool *(*session_pool)(kiln_session *session);
   kiln_status_t (*model_check)(kiln_model *model, uint64_t bytes);
   kiln_status_t (*model_integrity)(const kiln_model *model, kiln_integrity_stats *stats);
+  kiln_status_t (*model_metrics)(kiln_model *model, kiln_metrics *metrics);
+  size_t (*model_metrics_text)(kiln_model *model, char *text, size_t size);
+  kiln_status_t (*session_profile)(kiln_session *session, kiln_profile_row *rows,
+                                   uint32_t capacity, uint32_t *count);
+  kiln_status_t (*session_trace)(kiln_session *session, kiln_trace_event *events,
+                                 uint32_t capacity, uint32_t *count);
+  kiln_status_t (*session_reset_profile)(kiln_session *session);
+  kiln_status_t (*session_memory_plan)(kiln_session *session, kiln_memory_plan *plan,
+                                       kiln_plan_buffer *buffers, uint32_t capacity);
 };
 
 /* What an artefact exports. NULL when it speaks another major version. */
@@ -249,6 +270,21 @@ KILN_INLINE kiln_status_t kiln_model_get_integrity(const kiln_model *model,
   if (!model || !stats || stats->struct_size < sizeof(size_t))
     return KILN_INVALID_ARGUMENT;
   return model->api->model_integrity(model, stats);
+}
+
+/* Fills the first metrics->struct_size bytes, which the caller sets. Any thread,
+ * also during runs. Since 1.0. */
+KILN_INLINE kiln_status_t kiln_model_get_metrics(kiln_model *model, kiln_metrics *metrics) {
+  if (!model || !metrics || metrics->struct_size < sizeof(size_t))
+    return KILN_INVALID_ARGUMENT;
+  return model->api->model_metrics(model, metrics);
+}
+
+/* All figures of the model (runs, its own pool, integrity) in the text format of
+ * Prometheus, cut to `size` bytes with the closing NUL; returns the length of
+ * all. `text` may be NULL when `size` is 0. Any thread. Since 1.0. */
+KILN_INLINE size_t kiln_model_metrics_text(kiln_model *model, char *text, size_t size) {
+  return model ? model->api->model_metrics_text(model, text, size) : 0;
 }
 
 /*--- Executors (kiln_executor_destroy is in Executor.h) ---------------------*/
@@ -353,6 +389,43 @@ KILN_INLINE kiln_status_t kiln_run_managed(kiln_session *session, const DLTensor
   if (!session)
     return KILN_INVALID_ARGUMENT;
   return session->api->run_managed(session, inputs, num_inputs, outputs, num_outputs, options);
+}
+
+/*--- Profiles and plans. Calls on a session, one at a time as runs are. -----*/
+
+/* Writes up to `capacity` rows, one for each launch of the program in its order,
+ * and the number of all into `count`. `rows` may be NULL when `capacity` is 0.
+ * Since 1.0. KILN_UNSUPPORTED: the session was made without KILN_SESSION_PROFILE.
+ * KILN_BUSY, KILN_INVALID_ARGUMENT. */
+KILN_INLINE kiln_status_t kiln_session_profile(kiln_session *session, kiln_profile_row *rows,
+                                               uint32_t capacity, uint32_t *count) {
+  if (!session || !count || (!rows && capacity))
+    return KILN_INVALID_ARGUMENT;
+  return session->api->session_profile(session, rows, capacity, count);
+}
+
+/* The same for the latest launches, oldest first. Since 1.0. */
+KILN_INLINE kiln_status_t kiln_session_trace(kiln_session *session, kiln_trace_event *events,
+                                             uint32_t capacity, uint32_t *count) {
+  if (!session || !count || (!events && capacity))
+    return KILN_INVALID_ARGUMENT;
+  return session->api->session_trace(session, events, capacity, count);
+}
+
+/* Forgets all rows and events. Since 1.0. KILN_UNSUPPORTED, KILN_BUSY. */
+KILN_INLINE kiln_status_t kiln_session_reset_profile(kiln_session *session) {
+  return session ? session->api->session_reset_profile(session) : KILN_INVALID_ARGUMENT;
+}
+
+/* How the arena is laid out for the shapes of the latest call. Fills the first
+ * plan->struct_size bytes, which the caller sets, and up to `capacity` buffers;
+ * `buffers` may be NULL when that is 0. Since 1.0. KILN_UNSUPPORTED: nothing was
+ * run yet. KILN_BUSY, KILN_INVALID_ARGUMENT. */
+KILN_INLINE kiln_status_t kiln_session_memory_plan(kiln_session *session, kiln_memory_plan *plan,
+                                                   kiln_plan_buffer *buffers, uint32_t capacity) {
+  if (!session || !plan || plan->struct_size < sizeof(size_t) || (!buffers && capacity))
+    return KILN_INVALID_ARGUMENT;
+  return session->api->session_memory_plan(session, plan, buffers, capacity);
 }
 
 #ifdef __cplusplus

@@ -243,24 +243,13 @@ void Model::fillInfo(kiln_model_info &out) const {
 }
 
 void Model::setError(const ErrorText &text) {
-  // A child forked while another thread was in here must not wait forever: a
-  // lost text is the smaller harm.
-  constexpr int patience = 1 << 20;
-  for (int i = 0; errorLock.exchange(true, std::memory_order_acquire); ++i)
-    if (i == patience)
-      return;
+  PatientLock::Hold hold(errorLock);
   error = text;
-  errorLock.store(false, std::memory_order_release);
 }
 
 size_t Model::copyError(char *text, size_t size) {
-  constexpr int patience = 1 << 20;
-  for (int i = 0; errorLock.exchange(true, std::memory_order_acquire); ++i)
-    if (i == patience)
-      return 0;
-  size_t length = error.copyTo(text, size);
-  errorLock.store(false, std::memory_order_release);
-  return length;
+  PatientLock::Hold hold(errorLock);
+  return error.copyTo(text, size);
 }
 
 } // namespace kiln::rt

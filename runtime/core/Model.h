@@ -9,6 +9,7 @@
 
 #include "ForkGuard.h"
 #include "Integrity.h"
+#include "Metrics.h"
 #include "Support.h"
 #include "kiln-c/ModuleABI.h"
 #include "kiln-c/Runtime.h"
@@ -59,6 +60,7 @@ public:
   kiln_pool *pool = nullptr;
   /// Null: nothing is watched.
   Integrity *integrity = nullptr;
+  Metrics metrics;
 
 private:
   kiln_status_t setUp(const kiln_model_options &options, ErrorText &error);
@@ -67,7 +69,7 @@ private:
   Array<kiln_tensor_spec> inputs;
   Array<kiln_tensor_spec> outputs;
   Array<kiln_dim_spec> dims;
-  std::atomic<bool> errorLock{false};
+  PatientLock errorLock;
   ErrorText error;
 };
 

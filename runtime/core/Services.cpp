@@ -41,6 +41,16 @@ inline void Session::launchTeam(kiln_module_kernel_fn kernel, const void *args, 
   executor->api->launch(executor, &request);
 }
 
+void Session::launchProfiled(uint32_t index, kiln_module_kernel_fn kernel, const void *args,
+                             int64_t extent, uint32_t chunks) {
+  uint64_t start = nanoseconds();
+  if (inTeam)
+    launchTeam(kernel, args, extent, chunks);
+  else
+    launchAlone(kernel, args, extent, chunks);
+  profile.note(index, chunks, start, nanoseconds());
+}
+
 void *Session::allocateForRun(kiln_module_frame *frame, uint64_t bytes) {
   return of(frame).runMemory.allocate(bytes);
 }
@@ -64,6 +74,16 @@ constinit const kiln_module_services Session::aloneServices = {
 constinit const kiln_module_services Session::teamServices = {
     [](kiln_module_frame *frame, uint32_t, kiln_module_kernel_fn kernel, const void *args,
        int64_t extent, uint32_t chunks) { of(frame).launchTeam(kernel, args, extent, chunks); },
+    allocateForRun,
+    releaseForRun,
+    lateOutput,
+};
+
+constinit const kiln_module_services Session::profiledServices = {
+    [](kiln_module_frame *frame, uint32_t index, kiln_module_kernel_fn kernel, const void *args,
+       int64_t extent, uint32_t chunks) {
+      of(frame).launchProfiled(index, kernel, args, extent, chunks);
+    },
     allocateForRun,
     releaseForRun,
     lateOutput,

@@ -19,6 +19,7 @@ namespace kiln::rt {
 Session::Session(Model &model) : model(model), module(model.module) {
   api = model.api;
   model.sessions.fetch_add(1, std::memory_order_relaxed);
+  model.metrics.add(counts);
 }
 
 Session::~Session() {
@@ -26,6 +27,7 @@ Session::~Session() {
     executor->api->destroy(executor);
   else if (executor)
     executor->api->release(executor);
+  model.metrics.remove(counts);
   model.sessions.fetch_sub(1, std::memory_order_release);
 }
 
@@ -65,8 +67,14 @@ bool Session::allocate() {
 }
 
 kiln_status_t Session::setUp(const kiln_session_options &options) {
-  if (options.flags)
+  if (options.flags & ~uint32_t(KILN_SESSION_TIME_RUNS | KILN_SESSION_PROFILE))
     return error.fail(KILN_INVALID_ARGUMENT, "flags: unknown bits in 0x%x", options.flags);
+  constexpr uint32_t mostEvents = 1u << 24;
+  if (options.trace_events > mostEvents)
+    return error.fail(KILN_INVALID_ARGUMENT, "trace_events: %u is above %u", options.trace_events,
+                      mostEvents);
+  if (options.reserved)
+    return error.fail(KILN_INVALID_ARGUMENT, "reserved: must be 0");
   if (options.device && std::strcmp(options.device, "cpu") != 0 &&
       std::strcmp(options.device, "cpu:0") != 0)
     return error.fail(KILN_UNSUPPORTED, "device '%s': this artefact has plans for cpu only",
@@ -94,7 +102,11 @@ kiln_status_t Session::setUp(const kiln_session_options &options) {
     scratchSlots = executor->api->slots(executor);
   pool.set(options.pool ? options.pool : model.pool);
   seenTrims = pool.get()->api->trim_count(pool.get());
-  return allocate() ? KILN_OK : error.fail(KILN_OUT_OF_MEMORY, "no memory for a session");
+  timesRuns = options.flags & KILN_SESSION_TIME_RUNS;
+  profiles = options.flags & KILN_SESSION_PROFILE;
+  if (!allocate() || (profiles && !profile.create(module, options.trace_events)))
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory for a session");
+  return KILN_OK;
 }
 
 kiln_status_t Session::create(Model &model, const kiln_session_options *given,
@@ -165,6 +177,7 @@ kiln_status_t Session::findPlan(const void *const *data, Plan *&plan) {
   if (kiln_status_t status = makePlan(*plan))
     return status;
   plans.publish(*plan);
+  counts.plans.add(1);
   return KILN_OK;
 }
 
@@ -281,8 +294,7 @@ kiln_status_t Session::run(const DLTensor *const *inputs, uint32_t numInputs,
     outputs[i].owner = results[i]->data ? OutputSlot::Owner::Caller : OutputSlot::Owner::Session;
     outputs[i].tensor = results[i];
   }
-  if (status == KILN_OK) [[likely]]
-    status = execute();
+  status = status == KILN_OK ? countedRun() : noteFailure(status);
   leave();
   return status;
 }
@@ -301,14 +313,33 @@ kiln_status_t Session::runManaged(const DLTensor *const *inputs, uint32_t numInp
       slot.owner = OutputSlot::Owner::Managed;
       slot.managed = nullptr;
     }
-    status = execute();
+    status = countedRun();
     for (uint32_t i = 0; status == KILN_OK && i != numOutputs; ++i)
       results[i] = outputs[i].managed;
     if (status != KILN_OK)
       dropManaged();
+  } else {
+    noteFailure(status);
   }
   leave();
   return status;
+}
+
+kiln_status_t Session::noteFailure(kiln_status_t status) {
+  counts.runs.add(1);
+  counts.failures[uint32_t(status) % KILN_METRICS_STATUSES].add(1);
+  return status;
+}
+
+kiln_status_t Session::countedRun() {
+  uint64_t start = timesRuns ? nanoseconds() : 0;
+  kiln_status_t status = execute();
+  if (timesRuns)
+    counts.noteTime(nanoseconds() - start);
+  if (status != KILN_OK) [[unlikely]]
+    return noteFailure(status);
+  counts.runs.add(1);
+  return KILN_OK;
 }
 
 kiln_status_t Session::callWatched(Plan &plan) {
@@ -379,12 +410,13 @@ kiln_status_t Session::callModule(Plan &plan) {
   scratchStride = plan.scratchStride;
   serviceStatus = KILN_OK;
   int32_t code;
+  inTeam = false;
   if (!executor) {
-    frame.services = &aloneServices;
+    frame.services = profiles ? &profiledServices : &aloneServices;
     code = module.run(&frame);
   } else {
-    kiln_executor_turn turn = executor->api->begin(executor, &plan.history);
-    frame.services = turn == KILN_EXECUTOR_TEAM ? &teamServices : &aloneServices;
+    inTeam = executor->api->begin(executor, &plan.history) == KILN_EXECUTOR_TEAM;
+    frame.services = profiles ? &profiledServices : inTeam ? &teamServices : &aloneServices;
     code = module.run(&frame);
     executor->api->end(executor, &plan.history);
   }

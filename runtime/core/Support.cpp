@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Support.h"
 
+#include "Cpu.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -53,6 +55,12 @@ void TextBuilder::append(const char *format, ...) {
   va_end(args);
   if (length > 0)
     used = std::min(used + size_t(length), sizeof text - 1);
+}
+
+PatientLock::Hold::Hold(PatientLock &lock) : lock(lock) {
+  constexpr uint32_t patience = 1u << 24;
+  for (uint32_t i = 0; lock.taken.exchange(true, std::memory_order_acquire) && i != patience; ++i)
+    pauseCpu();
 }
 
 uint64_t nanoseconds() {

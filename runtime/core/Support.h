@@ -116,6 +116,42 @@ template <typename T> void destroyObject(T *object) {
   liveObjects.fetch_sub(1, std::memory_order_release);
 }
 
+/// A count that one thread writes and others may read.
+class Counter {
+public:
+  void add(uint64_t amount) {
+    value.store(value.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+  void raiseTo(uint64_t amount) {
+    if (amount > get())
+      value.store(amount, std::memory_order_relaxed);
+  }
+  uint64_t get() const { return value.load(std::memory_order_relaxed); }
+
+private:
+  std::atomic<uint64_t> value{0};
+};
+
+/// For moments. Whoever waits for very long goes on without it: in a child that
+/// was forked while another thread had it nobody will give it back, and the harm
+/// of what it guards being seen in the middle of a change is the smaller one.
+class PatientLock {
+public:
+  class Hold {
+  public:
+    explicit Hold(PatientLock &lock);
+    Hold(const Hold &) = delete;
+    Hold &operator=(const Hold &) = delete;
+    ~Hold() { lock.taken.store(false, std::memory_order_release); }
+
+  private:
+    PatientLock &lock;
+  };
+
+private:
+  std::atomic<bool> taken{false};
+};
+
 /// Monotonic.
 uint64_t nanoseconds();
 

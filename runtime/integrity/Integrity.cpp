@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "Integrity.h"
 
-#include "Cpu.h"
 #include "Finite.h"
 
 #include <algorithm>
@@ -85,11 +84,7 @@ void Integrity::notifyBreaker(const char *text) {
 //===----------------------------------------------------------------------===//
 
 kiln_status_t Integrity::mend(uint64_t part, bool &mended, ErrorText &error) {
-  // A child forked while another thread was in here goes on without it: mending
-  // twice does no harm.
-  constexpr uint32_t patience = 1u << 24;
-  for (uint32_t i = 0; mending.exchange(true, std::memory_order_acquire) && i != patience; ++i)
-    pauseCpu();
+  PatientLock::Hold hold(mending);
   kiln_status_t status = KILN_OK;
   uint64_t bytes = 0;
   // Another thread may have been faster.
@@ -110,7 +105,6 @@ kiln_status_t Integrity::mend(uint64_t part, bool &mended, ErrorText &error) {
                                       : "damage that stays: the circuit breaker opens");
   }
   mended |= status == KILN_OK;
-  mending.store(false, std::memory_order_release);
   return status;
 }
 

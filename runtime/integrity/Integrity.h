@@ -71,7 +71,7 @@ private:
   std::atomic<uint64_t> cursor{0};
   std::atomic<uint64_t> credit{0};
   /// One thread mends at a time, and notes damage.
-  std::atomic<bool> mending{false};
+  PatientLock mending;
   std::atomic<uint64_t> checkedBytes{0};
   std::atomic<uint64_t> damaged{0};
   std::atomic<uint64_t> reloaded{0};

@@ -25,22 +25,6 @@ namespace kiln::rt {
 
 class PoolCache;
 
-/// A count that one thread writes and others may read.
-class Counter {
-public:
-  void add(uint64_t amount) {
-    value.store(value.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
-  }
-  void raiseTo(uint64_t amount) {
-    if (amount > get())
-      value.store(amount, std::memory_order_relaxed);
-  }
-  uint64_t get() const { return value.load(std::memory_order_relaxed); }
-
-private:
-  std::atomic<uint64_t> value{0};
-};
-
 class Pool : public kiln_pool {
 public:
   /// On failure, the reason goes where the options say.
