@@ -192,10 +192,10 @@ struct kiln_api {
   kiln_status_t (*model_integrity)(const kiln_model *model, kiln_integrity_stats *stats);
   kiln_status_t (*model_metrics)(kiln_model *model, kiln_metrics *metrics);
   size_t (*model_metrics_text)(kiln_model *model, char *text, size_t size);
-  kiln_status_t (*session_profile)(kiln_session *session, kiln_profile_row *rows,
-                                   uint32_t capacity, uint32_t *count);
-  kiln_status_t (*session_trace)(kiln_session *session, kiln_trace_event *events,
-                                 uint32_t capacity, uint32_t *count);
+  kiln_status_t (*session_profile)(kiln_session *session, kiln_profile_row *rows, uint32_t capacity,
+                                   uint32_t *count);
+  kiln_status_t (*session_trace)(kiln_session *session, kiln_trace_event *events, uint32_t capacity,
+                                 uint32_t *count);
   kiln_status_t (*session_reset_profile)(kiln_session *session);
   kiln_status_t (*session_memory_plan)(kiln_session *session, kiln_memory_plan *plan,
                                        kiln_plan_buffer *buffers, uint32_t capacity);

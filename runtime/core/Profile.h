@@ -29,14 +29,14 @@ public:
   }
 
   void note(uint32_t row, uint32_t chunks, uint64_t start, uint64_t end) {
+    if (row >= rows.size())
+      return;
     uint64_t elapsed = end - start;
-    if (row < rows.size()) {
-      kiln_profile_row &into = rows[row];
-      into.shortest_ns = into.launches ? std::min(into.shortest_ns, elapsed) : elapsed;
-      into.longest_ns = std::max(into.longest_ns, elapsed);
-      into.total_ns += elapsed;
-      ++into.launches;
-    }
+    kiln_profile_row &into = rows[row];
+    into.shortest_ns = into.launches ? std::min(into.shortest_ns, elapsed) : elapsed;
+    into.longest_ns = std::max(into.longest_ns, elapsed);
+    into.total_ns += elapsed;
+    ++into.launches;
     // The latest ones, over the oldest.
     if (events.size())
       events[numEvents++ % events.size()] = {row, chunks, start, elapsed};

@@ -81,9 +81,8 @@ constinit const kiln_module_services Session::teamServices = {
 
 constinit const kiln_module_services Session::profiledServices = {
     [](kiln_module_frame *frame, uint32_t index, kiln_module_kernel_fn kernel, const void *args,
-       int64_t extent, uint32_t chunks) {
-      of(frame).launchProfiled(index, kernel, args, extent, chunks);
-    },
+       int64_t extent,
+       uint32_t chunks) { of(frame).launchProfiled(index, kernel, args, extent, chunks); },
     allocateForRun,
     releaseForRun,
     lateOutput,

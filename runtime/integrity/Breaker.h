@@ -31,12 +31,10 @@ public:
   /// Of an open breaker whose time is over: true for the one caller that may
   /// probe, and has to say what it found.
   bool mayProbe(uint64_t now) {
-    if (state() != KILN_BREAKER_OPEN ||
-        now - openedAt.load(std::memory_order_relaxed) < openTime)
+    if (state() != KILN_BREAKER_OPEN || now - openedAt.load(std::memory_order_relaxed) < openTime)
       return false;
     uint32_t open = KILN_BREAKER_OPEN;
-    return current.compare_exchange_strong(open, KILN_BREAKER_HALF_OPEN,
-                                           std::memory_order_acq_rel);
+    return current.compare_exchange_strong(open, KILN_BREAKER_HALF_OPEN, std::memory_order_acq_rel);
   }
   void endProbe(uint64_t now, bool clean) {
     findings = 0;

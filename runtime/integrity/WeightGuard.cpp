@@ -92,8 +92,7 @@ kiln_status_t WeightGuard::mend(uint32_t index, kiln_reload_fn reload, void *use
   constexpr uintptr_t page = 4096;
   auto begin = uintptr_t(module.weights + weight.offset);
   uintptr_t first = begin & ~(page - 1), size = alignUp(begin + weight.size, page) - first;
-  void *fresh =
-      mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void *fresh = mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (fresh == MAP_FAILED)
     return error.fail(KILN_OUT_OF_MEMORY, "no memory to reload weight '%s'", weight.name);
   // Neighbours on the same pages stay what they are, whole or not.

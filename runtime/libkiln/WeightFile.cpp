@@ -27,8 +27,7 @@ constexpr uint64_t kBuffer = uint64_t(256) << 10;
 int64_t readFully(int fd, void *into, uint64_t size, uint64_t offset) {
   uint64_t done = 0;
   while (done != size) {
-    ssize_t got =
-        pread(fd, static_cast<uint8_t *>(into) + done, size - done, off_t(offset + done));
+    ssize_t got = pread(fd, static_cast<uint8_t *>(into) + done, size - done, off_t(offset + done));
     if (got < 0 && errno == EINTR)
       continue;
     if (got < 0)
