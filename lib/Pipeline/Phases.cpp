@@ -303,6 +303,7 @@ void Compilation::fillInfo() {
     hash.update(StringRef("\0", 1));
   }
   hash.update(std::to_string(options.optLevel));
+  hash.update(options.minimalFiltering ? "minimal-filtering" : "");
   hash.update(withoutResourceNames(text));
   for (const WeightSegment &segment : segments)
     hash.update(segment.data);

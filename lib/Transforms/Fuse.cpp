@@ -17,7 +17,9 @@
 #include "PassDetail.h"
 #include "dialects/Kiln/ops/Constant/Constant.h"
 #include "dialects/Kiln/ops/Fusion/Fusion.h"
+#include "dialects/Kiln/ops/Transpose/Transpose.h"
 #include "dialects/Kiln/ops/View/View.h"
+#include "kiln/Codegen/PullCost.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/SetVector.h"
 #include "llvm/ADT/StringExtras.h"
@@ -29,6 +31,8 @@ namespace {
 
 /// Kernels stay small enough to compile quickly and to read.
 constexpr size_t maxOpsInGroup = 48;
+/// What may be computed again for every reading of a vector (see pullCost).
+constexpr unsigned maxCostOfPull = 3;
 
 struct Group {
   llvm::SmallSetVector<Operation *, 8> ops;
@@ -73,8 +77,8 @@ private:
     return true;
   }
 
-  bool canTake(Operation *producer, const Group &group) const {
-    if (!needsKernel(producer) || grouped.contains(producer) || group.ops.size() >= maxOpsInGroup ||
+  bool canTake(Operation *producer, const Group &group) {
+    if (grouped.contains(producer) || group.ops.size() >= maxOpsInGroup ||
         producer->getBlock() != group.root->getBlock() || !usedOnlyIn(producer, group))
       return false;
     const OpKernels &kernels = *table.find(producer);
@@ -83,14 +87,72 @@ private:
              feedsEpilogue(producer, group);
     if (producer->getNumResults() != 1)
       return false;
-    // Pulled work must not be repeated, and anchors that read memory directly
-    // need it there.
-    return llvm::all_of(producer->getUsers(), [&](Operation *user) {
+    // Anchors that read memory directly need their operands there.
+    for (Operation *user : producer->getUsers()) {
       const OpKernels &reader = *table.find(user);
-      if (reader.kernel)
-        return reader.pullsOperands;
-      return reader.reads == Reads::Once;
+      if (reader.kernel && (!reader.pullsOperands || followsAnchor(producer)))
+        return false;
+    }
+    return !isPulledOften(producer, group) || costWith(producer, group) <= maxCostOfPull;
+  }
+
+  /// Something in the group may pull an element of `op` more than once.
+  bool isPulledOften(Operation *op, const Group &group) const {
+    return llvm::any_of(op->getUsers(), [&](Operation *user) {
+      return group.ops.contains(user) &&
+             (table.find(user)->reads == Reads::Often || isPulledOften(user, group));
     });
+  }
+
+  /// Vector instructions that would be repeated.
+  unsigned costWith(Operation *producer, const Group &group) {
+    unsigned cost = chainCost(producer);
+    for (Operation *member : group.ops)
+      if (isPulledOften(member, group))
+        cost += costOf(member);
+    return cost;
+  }
+
+  /// With all that would have to be a kernel of its own if `op` were pulled
+  /// without it: then it had better come with it.
+  unsigned chainCost(Operation *op) {
+    auto known = chainCosts.find(op);
+    if (known != chainCosts.end())
+      return known->second;
+    unsigned cost = costOf(op);
+    for (Value operand : op->getOperands())
+      if (Operation *maker = operand.getDefiningOp())
+        if (maker->hasOneUse() && needsKernel(maker) && !table.find(maker)->kernel)
+          cost += chainCost(maker);
+    return chainCosts[op] = cost;
+  }
+
+  /// Permuted operands are read where they lie. What is made of constants alone
+  /// (quantized weights) is only made as far as it is needed.
+  unsigned costOf(Operation *op) {
+    bool isNew = costs.try_emplace(op, 0).second;
+    if (isNew && !isa<TransposeOp>(op) && !isConstant(op))
+      costs[op] = pullCost(op, table);
+    return costs[op];
+  }
+
+  bool isConstant(Operation *op) {
+    if (constants.try_emplace(op, false).second)
+      constants[op] = llvm::all_of(op->getOperands(), [&](Value operand) {
+        Operation *maker = operand.getDefiningOp();
+        return maker && (maker->hasTrait<OpTrait::ConstantLike>() || isConstant(maker));
+      });
+    return constants[op];
+  }
+
+  /// As a root of its own, `op` would follow an anchor in its registers: better
+  /// than being pulled by the next anchor, which may pull an element often.
+  bool followsAnchor(Operation *op) {
+    if (followers.try_emplace(op, false).second) {
+      Group group = startAt(op);
+      followers[op] = group.anchor && group.anchor != op;
+    }
+    return followers[op];
   }
 
   /// Takes in producers that `wanted` accepts until none is left.
@@ -99,8 +161,8 @@ private:
       bool changed = false;
       for (Value operand : group.ops[i]->getOperands()) {
         Operation *producer = operand.getDefiningOp();
-        if (!producer || group.ops.contains(producer) || !canTake(producer, group) ||
-            !wanted(producer))
+        if (!producer || group.ops.contains(producer) || !needsKernel(producer) ||
+            !wanted(producer) || !canTake(producer, group))
           continue;
         group.ops.insert(producer);
         if (table.find(producer)->kernel)
@@ -113,17 +175,23 @@ private:
     }
   }
 
-  Group grow(Operation *root) {
+  /// A group of the root and what leads to an anchor.
+  Group startAt(Operation *root) {
     Group group;
     group.root = root;
     group.ops.insert(root);
     if (table.find(root)->kernel)
       group.anchor = root;
-    // First the way to an anchor: other members would stand in its way.
     extend(group, [&](Operation *producer) {
       const OpKernels &kernels = *table.find(producer);
       return kernels.kernel || (kernels.pointwise && feedsEpilogue(producer, group));
     });
+    return group;
+  }
+
+  Group grow(Operation *root) {
+    // Other members would stand in the way to an anchor.
+    Group group = startAt(root);
     extend(group, [&](Operation *producer) { return !table.find(producer)->kernel; });
     for (Operation *op : group.ops)
       grouped.insert(op);
@@ -184,6 +252,9 @@ private:
   func::FuncOp function;
   const KernelTable &table;
   DenseSet<Operation *> grouped;
+  DenseMap<Operation *, bool> followers;
+  DenseMap<Operation *, unsigned> costs, chainCosts;
+  DenseMap<Operation *, bool> constants;
 };
 
 struct Fuse final : kiln::impl::FusePassBase<Fuse> {

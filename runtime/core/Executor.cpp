@@ -22,8 +22,14 @@ namespace kiln::rt {
 namespace {
 
 constexpr uint64_t kMicrosecond = 1000;
-/// Longer than a chunk should take: its thread was most likely preempted.
+/// A thread waits for another's chunk for as long as such a chunk takes, and
+/// this much more; then the other was most likely preempted.
 constexpr uint64_t kStall = 50 * kMicrosecond;
+constexpr uint64_t kChunksOfPatience = 3;
+/// The same while no chunk of the launch has ended.
+constexpr uint64_t kFirstChunkStall = 1000 * kMicrosecond;
+/// How long a worker stays awake between two launches of a run.
+constexpr uint64_t kSpinInRun = 300 * kMicrosecond;
 /// Waking costs the caller 5-15 us and the worker is late by 3-11: measured to
 /// break even near this length of the work ahead.
 constexpr uint64_t kWorthWaking = 250 * kMicrosecond;
@@ -261,6 +267,7 @@ void Executor::launch(const kiln_executor_launch &request) {
   if (!triedToStart)
     startWorkers();
   current = request;
+  chunkTime.store(0, std::memory_order_relaxed);
   done.store(0, std::memory_order_relaxed);
   uint32_t phase = phaseOf(ticket.load(std::memory_order_relaxed)) + 1;
   ticket.store(makeTicket(phase, request.chunks), std::memory_order_seq_cst);
@@ -295,20 +302,29 @@ bool Executor::work(uint32_t slot) {
   if (chunk >= chunks)
     return false;
   const kiln_executor_launch launch = current;
+  uint64_t start = nanoseconds();
   uint32_t finished = 0;
   do {
     runChunk(launch, chunk, slot);
     ++finished;
     if (nextOf(ticket.load(std::memory_order_relaxed)) >= chunks)
       break;
+    if (slot == 0 && parked.load(std::memory_order_relaxed))
+      wakeIfWorthwhile();
     chunk = nextOf(ticket.fetch_add(1, std::memory_order_acq_rel));
   } while (chunk < chunks);
+  chunkTime.store((nanoseconds() - start) / finished, std::memory_order_relaxed);
   // Counted once a thread and phase: one more contended write for each chunk
   // doubled the cost of a phase.
   uint32_t total = done.fetch_add(finished, std::memory_order_seq_cst) + finished;
   if (total == chunks && slot != 0 && callerAsleep.load(std::memory_order_seq_cst))
     futexWake(done, 1);
   return true;
+}
+
+uint64_t Executor::stallLimit() const {
+  uint64_t typical = chunkTime.load(std::memory_order_relaxed);
+  return typical ? kStall + kChunksOfPatience * typical : kFirstChunkStall;
 }
 
 void Executor::waitForChunks(uint32_t chunks) {
@@ -320,7 +336,7 @@ void Executor::waitForChunks(uint32_t chunks) {
     uint64_t now = nanoseconds();
     if (!since)
       since = now;
-    if (now - since <= kStall)
+    if (now - since <= stallLimit())
       continue;
     stalled.store(true, std::memory_order_relaxed);
     callerAsleep.store(1, std::memory_order_seq_cst);
@@ -363,13 +379,14 @@ void Executor::workerLoop(uint32_t slot) {
     if (chunkInFlight) {
       if (!stallSince)
         stallSince = now;
-      if (now - stallSince <= kStall)
+      if (now - stallSince <= stallLimit())
         continue;
       stalled.store(true, std::memory_order_relaxed);
     } else {
       stallSince = 0;
-      uint64_t limit =
-          inRun.load(std::memory_order_relaxed) ? spin : idleSpin.load(std::memory_order_relaxed);
+      uint64_t limit = inRun.load(std::memory_order_relaxed)
+                           ? std::max(spin, kSpinInRun)
+                           : idleSpin.load(std::memory_order_relaxed);
       if (now - idleSince <= limit)
         continue;
     }

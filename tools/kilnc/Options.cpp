@@ -37,6 +37,11 @@ static cl::opt<std::string> cpu("cpu", cl::value_desc("name"), cl::init("native"
                                 cl::desc("Processor: native (default), x86-64-v2, x86-64-v3, "
                                          "x86-64-v4, or a name that LLVM knows"),
                                 cl::cat(category));
+static cl::opt<bool> minimalFiltering(
+    "minimal-filtering", cl::init(true),
+    cl::desc("Compute 3 x 3 convolutions with fewer products where that is faster (default); "
+             "=false for the smaller error of the direct sum"),
+    cl::cat(category));
 static cl::list<std::string>
     dims("dim", cl::value_desc("NAME=N or NAME=LO..HI"),
          cl::desc("Fix a dimension, or state its range (may be given again). An unnamed one is "
@@ -256,6 +261,7 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
     return false;
   CompileOptions &options = invocation.options;
   options.cpu = cpu;
+  options.minimalFiltering = minimalFiltering;
   options.batchDim = batchDim;
   options.optLevel = optLevel;
   options.threads = jobs;

@@ -30,7 +30,11 @@ def FusePass : Pass<"kiln-fuse", "::mlir::func::FuncOp"> {
     and takes in producers: pullable ones that nothing else needs, and one anchor
     (contraction, reduction, pool ...) behind a chain of pointwise ops. Every
     op that needs a kernel ends up in a fusion; views and constants stay out.
+    What pulling an op costs is found by building its code (pullCost).
   }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
   let statistics = [Statistic<"numFusions", "fusions", "Number of fusions made">];
 }
 

@@ -69,6 +69,8 @@ public:
   Staging(KernelBuilder &k, const ConvSpec &spec, const ConvShape &shape, const Expr &channels,
           const Expr &rows, const Expr &columns, const Expr &slack);
 
+  /// Call before the loop over units: zeros what every row has beside the input.
+  void prepare();
   /// Copies what the block needs of channels [first, first + count).
   void fill(const OutputBlock &block, mlir::Value firstChannel, mlir::Value count);
 
@@ -95,6 +97,8 @@ private:
   const ConvShape &shape;
   IndexMath math;
   mlir::Type type, accumulator;
+  /// Blocks have all columns, so zeros beside rows stay where they are.
+  bool wholeRows;
   Expr storedRows, storedColumns;
   Buffer buffer;
 };

@@ -109,6 +109,7 @@ LogicalResult DepthwiseEmitter::emit() {
 
   SmallVector<Value> sizes = {k.size(shape.batch), k.index(shape.group), k.size(shape.axes[0].out),
                               k.size(rowBlocks)};
+  staging->prepare();
   k.loop(k.begin, k.end, 1, [&](Value unit) {
     Index at = k.elements().delinearize(unit, sizes);
     block.n = at[0];
