@@ -59,6 +59,7 @@ private:
   bool generateKernels();
   bool generateProgram(plan::ProgramOp program);
   bool setBatchSymbol();
+  RuleStore ruleStore();
   void fillInfo();
 
   // Outputs.cpp

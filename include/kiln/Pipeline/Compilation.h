@@ -20,6 +20,7 @@
 #define KILN_PIPELINE_COMPILATION_H
 
 #include "kiln/Import/ImportModel.h"
+#include "kiln/Patterns/RuleReport.h"
 #include "kiln/Pipeline/KernelCache.h"
 #include "kiln/Pipeline/PhaseTimer.h"
 #include "kiln/Support/Diagnostics.h"
@@ -42,6 +43,9 @@ struct CompileOptions {
   unsigned optLevel = 2;
   /// Threads that generate code; 0 is one a core.
   unsigned threads = 0;
+  RuleOptions rules;
+  /// Not owned; gets what rules did.
+  RuleReport *ruleReport = nullptr;
   /// Prints tensors' elements in full.
   bool printWeights = false;
   /// Folder of compiled kernels; empty: none.

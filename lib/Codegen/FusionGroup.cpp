@@ -1,0 +1,154 @@
+//===- FusionGroup.cpp - Ops that become one kernel -----------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kiln/Codegen/FusionGroup.h"
+#include "dialects/Kiln/ops/View/View.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace kiln;
+
+/// Kernels stay small enough to compile quickly and to read.
+static constexpr size_t maxOpsInGroup = 48;
+
+bool FusionGrower::needsKernel(Operation *op) const {
+  return table.find(op) && !isa<ReshapeOp>(op) && !op->hasTrait<OpTrait::ConstantLike>();
+}
+
+StringRef FusionGrower::familyOf(const FusionGroup &group) const {
+  return group.anchor ? StringRef(table.find(group.anchor)->family) : StringRef("loop");
+}
+
+static bool usedOnlyIn(Operation *op, const FusionGroup &group) {
+  return llvm::all_of(op->getUsers(), [&](Operation *user) { return group.ops.contains(user); });
+}
+
+/// All members are pointwise ops of the shape of `op`'s result, so that it can
+/// be computed in front of them in registers.
+bool FusionGrower::feedsEpilogue(Operation *op, const FusionGroup &group) const {
+  Shape shape = shapeOf(op->getResult(0));
+  for (Operation *member : group.ops) {
+    const OpKernels *kernels = table.find(member);
+    if (!kernels->pointwise || member->getNumResults() != 1 ||
+        shapeOf(member->getResult(0)) != shape)
+      return false;
+  }
+  return true;
+}
+
+bool FusionGrower::canTake(Operation *producer, const FusionGroup &group,
+                           function_ref<bool(Operation *)> allowed) const {
+  if (!needsKernel(producer) || !allowed(producer) || group.ops.size() >= maxOpsInGroup ||
+      producer->getBlock() != group.root->getBlock() || !usedOnlyIn(producer, group))
+    return false;
+  const OpKernels &kernels = *table.find(producer);
+  if (kernels.kernel)
+    return kernels.takesEpilogue && !group.anchor && producer->getNumResults() == 1 &&
+           feedsEpilogue(producer, group);
+  if (producer->getNumResults() != 1)
+    return false;
+  // Pulled work must not be repeated, and anchors that read memory directly
+  // need it there.
+  return llvm::all_of(producer->getUsers(), [&](Operation *user) {
+    const OpKernels &reader = *table.find(user);
+    if (reader.kernel)
+      return reader.pullsOperands;
+    return reader.reads == Reads::Once;
+  });
+}
+
+/// Takes in producers that are `wanted` until none is left.
+void FusionGrower::extend(FusionGroup &group, function_ref<bool(Operation *)> wanted) const {
+  for (size_t i = 0; i < group.ops.size(); ++i) {
+    bool changed = false;
+    for (Value operand : group.ops[i]->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || group.ops.contains(producer) || !canTake(producer, group, wanted))
+        continue;
+      group.ops.insert(producer);
+      if (table.find(producer)->kernel)
+        group.anchor = producer;
+      changed = true;
+    }
+    // A new member may be the last user that another producer waited for.
+    if (changed)
+      i = static_cast<size_t>(-1);
+  }
+}
+
+FusionGroup FusionGrower::grow(Operation *root, function_ref<bool(Operation *)> allowed) const {
+  FusionGroup group;
+  group.root = root;
+  group.ops.insert(root);
+  if (table.find(root)->kernel)
+    group.anchor = root;
+  // First the way to an anchor: other members would stand in its way.
+  extend(group, [&](Operation *producer) {
+    const OpKernels &kernels = *table.find(producer);
+    return allowed(producer) &&
+           (kernels.kernel || (kernels.pointwise && feedsEpilogue(producer, group)));
+  });
+  extend(group,
+         [&](Operation *producer) { return allowed(producer) && !table.find(producer)->kernel; });
+  return group;
+}
+
+/// The constant that the operand is, when its elements are all equal: an
+/// immediate of the kernel.
+static Operation *splatBehind(Value operand) {
+  DenseElementsAttr value;
+  bool isSplat = matchPattern(operand, m_Constant(&value)) && value.isSplat();
+  return isSplat ? operand.getDefiningOp() : nullptr;
+}
+
+FusionOp kiln::outlineFusion(const FusionGroup &group, StringRef family, const KernelTable &table,
+                             const FusionOrigin &origin) {
+  SmallVector<Operation *> ordered(group.ops.begin(), group.ops.end());
+  llvm::sort(ordered, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  llvm::SetVector<Value> inputs;
+  llvm::SetVector<Operation *> splats;
+  llvm::SetVector<StringRef> nodes;
+  for (Operation *op : ordered) {
+    if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+      nodes.insert(name.getName());
+    // Anchors read their operands from memory or pull them; either way a buffer
+    // (or a packed constant) serves best.
+    bool isAnchor = table.find(op)->kernel != nullptr;
+    for (Value operand : op->getOperands()) {
+      if (group.ops.contains(operand.getDefiningOp()))
+        continue;
+      Operation *splat = isAnchor ? nullptr : splatBehind(operand);
+      if (splat)
+        splats.insert(splat);
+      else
+        inputs.insert(operand);
+    }
+  }
+  OpBuilder b(group.root);
+  auto fusion = FusionOp::create(b, group.root->getLoc(), group.root->getResultTypes(),
+                                 inputs.getArrayRef(), family, llvm::join(nodes, ","), origin.rule,
+                                 DictionaryAttr(), origin.evidence);
+  Block &body = fusion.getBody().emplaceBlock();
+  IRMapping map;
+  for (Value input : inputs)
+    map.map(input, body.addArgument(input.getType(), input.getLoc()));
+  b.setInsertionPointToEnd(&body);
+  for (Operation *op : splats)
+    b.clone(*op, map);
+  for (Operation *op : ordered)
+    b.clone(*op, map);
+  SmallVector<Value> yielded;
+  for (Value result : group.root->getResults())
+    yielded.push_back(map.lookup(result));
+  YieldOp::create(b, group.root->getLoc(), yielded);
+  group.root->replaceAllUsesWith(fusion.getOutputs());
+  for (Operation *op : llvm::reverse(ordered))
+    op->erase();
+  return fusion;
+}
