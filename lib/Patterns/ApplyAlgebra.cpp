@@ -27,6 +27,12 @@ static std::vector<std::string> nodesOf(ArrayRef<Operation *> ops) {
   return nodes;
 }
 
+/// The rules but those of a folder `algebra`, which move constants about.
+static RuleList withoutMoving(RuleList rules) {
+  llvm::erase_if(rules, [](const auto &rule) { return rule->anchor == "algebra"; });
+  return rules;
+}
+
 namespace {
 /// Why a rule must be left out.
 struct Fault {
@@ -41,16 +47,28 @@ class AlgebraDriver : public RewriterBase::Listener {
 public:
   AlgebraDriver(Block &block, const RuleTables &tables, const RuleList &rules)
       : block(block), tables(tables), rewriter(block.getParentOp()->getContext()),
-        matcher(*rewriter.getContext(), tables.library.natives(), rules, RuleKind::Algebra,
-                actions()) {
+        recognising(*rewriter.getContext(), tables.library.natives(), withoutMoving(rules),
+                    RuleKind::Algebra, actions()),
+        all(*rewriter.getContext(), tables.library.natives(), rules, RuleKind::Algebra,
+            actions()) {
     rewriter.setListener(this);
     limit = rewritesPerOp * (block.getOperations().size() + 1);
   }
 
   /// False when a rule misbehaved: the block is to be thrown away.
   bool run() {
+    // What is spelled out is recognised before constants move and hide it.
+    return run(recognising) && run(all);
+  }
+
+  std::vector<RuleMatch> matches;
+  std::optional<Fault> fault;
+
+private:
+  bool run(RuleMatcher &rules) {
     // New ops can make rules relevant that were not.
-    while (matcher.prepare(GraphFeatures(block))) {
+    while (rules.prepare(GraphFeatures(block))) {
+      matcher = &rules;
       for (Operation &op : block)
         push(&op);
       while (Operation *op = pop())
@@ -60,10 +78,6 @@ public:
     return true;
   }
 
-  std::vector<RuleMatch> matches;
-  std::optional<Fault> fault;
-
-private:
   //===-- Work ------------------------------------------------------------===//
 
   void push(Operation *op) {
@@ -94,14 +108,19 @@ private:
     llvm::erase(made, op);
   }
 
-  /// Drops an op that nothing reads; its producers may be next.
+  /// Drops an op that nothing reads. Its producers may be next, and what read
+  /// their results beside it may be the only reader now.
   bool eraseIfDead(Operation *op) {
     if (!op->use_empty() || !isPure(op))
       return false;
-    for (Value operand : op->getOperands())
+    SmallVector<Value> operands(op->getOperands());
+    rewriter.eraseOp(op);
+    for (Value operand : operands) {
+      if (operand.hasOneUse())
+        push(*operand.getUsers().begin());
       if (Operation *producer = operand.getDefiningOp())
         push(producer);
-    rewriter.eraseOp(op);
+    }
     return true;
   }
 
@@ -110,14 +129,14 @@ private:
       return true;
     made.clear();
     current = {};
-    bool rewritten = succeeded(matcher.matchAndRewrite(op, rewriter));
+    bool rewritten = succeeded(matcher->matchAndRewrite(op, rewriter));
     settleNewOps();
     if (fault)
       return false;
     if (!rewritten)
       return true;
     matches.push_back(std::move(current));
-    if (matches.size() <= limit)
+    if (++rewrites <= limit)
       return true;
     std::map<std::string, size_t> counts;
     for (const RuleMatch &match : matches)
@@ -217,6 +236,28 @@ private:
     return result;
   }
 
+  /// Types that are not the same here, but are for other operands: sizes that
+  /// are not provably equal, ranks that a constant's broadcast extends by ones.
+  static bool mayBeEqual(Type was, Type is) {
+    auto a = dyn_cast<RankedTensorType>(was), b = dyn_cast<RankedTensorType>(is);
+    if (!a || !b || a.getElementType() != b.getElementType())
+      return false;
+    auto withoutOnes = [](RankedTensorType type) {
+      return type.getShape().drop_while([](int64_t dim) { return dim == 1; });
+    };
+    return succeeded(verifyCompatibleShape(withoutOnes(a), withoutOnes(b)));
+  }
+
+  /// The rule does not fit here, which is no fault of its.
+  LogicalResult decline(std::string why) {
+    if (declined.emplace(current.rule, current.nodes).second) {
+      matches.push_back(current);
+      matches.back().verdict = Verdict::Refused;
+      matches.back().reason = std::move(why);
+    }
+    return failure();
+  }
+
   /// Replace(op, by...)
   LogicalResult replace(ArrayRef<PDLValue> arguments) {
     auto *op = arguments[0].cast<Operation *>();
@@ -231,20 +272,15 @@ private:
       return blame("it replaces " + name + ", which has an effect");
     for (auto [result, value] : llvm::zip(op->getResults(), values)) {
       if (result.getType() != value.getType()) {
-        // Two texts of one size may just not be provably equal.
-        auto was = cast<RankedTensorType>(result.getType());
-        auto is = dyn_cast<RankedTensorType>(value.getType());
-        if (is && was.getElementType() == is.getElementType() &&
-            succeeded(verifyCompatibleShape(was, is)))
-          return failure();
-        return blame("it replaces " + name + " of type " + text(was) + " by a value of type " +
-                     text(value.getType()));
+        std::string what = "it replaces " + name.str() + " of type " + text(result.getType()) +
+                           " by a value of type " + text(value.getType());
+        return mayBeEqual(result.getType(), value.getType()) ? decline(what) : blame(what);
       }
       Operation *producer = value.getDefiningOp();
       for (Operation *user : result.getUsers())
         if (producer && user->getBlock() == producer->getBlock() && user != producer &&
             user->isBeforeInBlock(producer))
-          return failure();
+          return decline("a result is read before what replaces it");
       if (producer == op)
         return blame("it replaces " + name + " by itself");
     }
@@ -270,10 +306,12 @@ private:
   Block &block;
   const RuleTables &tables;
   RuleRewriter rewriter;
-  RuleMatcher matcher;
+  RuleMatcher recognising, all, *matcher = nullptr;
   size_t limit;
   SmallVector<Operation *> worklist, made;
   llvm::DenseMap<Operation *, size_t> places;
+  size_t rewrites = 0;
+  std::set<std::pair<std::string, std::vector<std::string>>> declined;
   RuleMatch current;
   Location place = rewriter.getUnknownLoc();
 };

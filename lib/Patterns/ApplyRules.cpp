@@ -63,7 +63,7 @@ private:
     GenericPlan generic(block, grower);
     for (Candidate &candidate : candidates)
       judge(candidate, grower, generic);
-    choose(candidates);
+    choose(candidates, generic);
     for (Candidate &candidate : candidates) {
       const RuleMatch &match = candidate.match;
       if (match.verdict == Verdict::Fired) {

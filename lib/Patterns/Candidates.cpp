@@ -41,7 +41,8 @@ int64_t TrafficModel::trafficOf(ArrayRef<Operation *> ops) const {
   return bytes;
 }
 
-GenericPlan::GenericPlan(Block &block, const FusionGrower &grower) : grower(grower) {
+GenericPlan::GenericPlan(Block &block, const FusionGrower &grower)
+    : block(block), grower(grower) {
   for (Operation &op : llvm::reverse(block)) {
     if (!grower.needsKernel(&op) || groupOf.count(&op))
       continue;
@@ -52,45 +53,66 @@ GenericPlan::GenericPlan(Block &block, const FusionGrower &grower) : grower(grow
   }
 }
 
-llvm::SetVector<unsigned> GenericPlan::groupsOf(ArrayRef<Operation *> ops) const {
-  llvm::SetVector<unsigned> touched;
-  for (Operation *op : ops)
-    if (auto it = groupOf.find(op); it != groupOf.end())
-      touched.insert(it->second);
-  return touched;
+llvm::SetVector<unsigned> GenericPlan::groupsAround(ArrayRef<Operation *> ops) const {
+  llvm::SetVector<unsigned> around;
+  auto add = [&](Operation *op) {
+    if (auto it = groupOf.find(op); op && it != groupOf.end())
+      around.insert(it->second);
+  };
+  llvm::for_each(ops, add);
+  // What falls out of a group may go to the group before it, and no further.
+  for (unsigned touched : SmallVector<unsigned>(around.begin(), around.end()))
+    for (Operation *member : groups[touched].ops)
+      for (Value operand : member->getOperands())
+        add(operand.getDefiningOp());
+  return around;
 }
 
-GenericPlan::Cost GenericPlan::costAround(ArrayRef<Operation *> ops) const {
-  Cost cost;
-  for (unsigned group : groupsOf(ops)) {
-    cost.bytes += traffic.trafficOf(groups[group].ops.getArrayRef());
+void GenericPlan::addRest(ArrayRef<Operation *> rest, Cost &cost) const {
+  llvm::SmallPtrSet<Operation *, 16> left(rest.begin(), rest.end());
+  for (Operation *op : rest) {
+    if (!left.contains(op))
+      continue;
+    FusionGroup piece = grower.grow(op, [&](Operation *member) { return left.contains(member); });
+    for (Operation *member : piece.ops)
+      left.erase(member);
+    cost.bytes += traffic.trafficOf(piece.ops.getArrayRef());
     ++cost.kernels;
   }
+}
+
+GenericPlan::Cost GenericPlan::costWith(ArrayRef<ArrayRef<Operation *>> kernels) const {
+  Cost cost;
+  llvm::DenseSet<Operation *> taken;
+  for (ArrayRef<Operation *> kernel : kernels) {
+    cost.bytes += traffic.trafficOf(kernel);
+    ++cost.kernels;
+    taken.insert(kernel.begin(), kernel.end());
+  }
+  SmallVector<Operation *> rest;
+  for (Operation &op : llvm::reverse(block))
+    if (grower.needsKernel(&op) && !taken.contains(&op))
+      rest.push_back(&op);
+  addRest(rest, cost);
   return cost;
 }
 
-GenericPlan::Cost GenericPlan::costWith(ArrayRef<Operation *> ops) const {
-  Cost cost{traffic.trafficOf(ops), 1};
+std::pair<GenericPlan::Cost, GenericPlan::Cost>
+GenericPlan::compare(ArrayRef<Operation *> ops) const {
+  Cost without, with{traffic.trafficOf(ops), 1};
   llvm::SmallPtrSet<Operation *, 16> taken(ops.begin(), ops.end());
-  for (unsigned group : groupsOf(ops)) {
-    SmallVector<Operation *> rest;
+  SmallVector<Operation *> rest;
+  for (unsigned group : groupsAround(ops)) {
+    without.bytes += traffic.trafficOf(groups[group].ops.getArrayRef());
+    ++without.kernels;
     for (Operation *op : groups[group].ops)
       if (!taken.contains(op))
         rest.push_back(op);
-    // Roots first, as the fuser does.
-    llvm::sort(rest, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
-    llvm::SmallPtrSet<Operation *, 16> left(rest.begin(), rest.end());
-    for (Operation *op : rest) {
-      if (!left.contains(op))
-        continue;
-      FusionGroup piece = grower.grow(op, [&](Operation *member) { return left.contains(member); });
-      for (Operation *member : piece.ops)
-        left.erase(member);
-      cost.bytes += traffic.trafficOf(piece.ops.getArrayRef());
-      ++cost.kernels;
-    }
   }
-  return cost;
+  // Roots first, as the fuser does.
+  llvm::sort(rest, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  addRest(rest, with);
+  return {without, with};
 }
 
 //===----------------------------------------------------------------------===//
@@ -191,7 +213,7 @@ void kiln::judge(Candidate &candidate, const FusionGrower &grower, const Generic
   TrafficModel traffic;
   for (Operation *op : candidate.ops)
     match.savedBytes += traffic.trafficOf(op);
-  auto without = generic.costAround(candidate.ops), with = generic.costWith(candidate.ops);
+  auto [without, with] = generic.compare(candidate.ops);
   match.savedBytes -= traffic.trafficOf(candidate.ops);
   match.savedOverGeneric = without.bytes - with.bytes;
   match.verdict = Verdict::Lost;

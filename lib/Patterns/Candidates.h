@@ -30,15 +30,19 @@ public:
   struct Cost {
     int64_t bytes = 0, kernels = 0;
   };
-  /// Of the groups that `ops` are in.
-  Cost costAround(llvm::ArrayRef<mlir::Operation *> ops) const;
-  /// Of the same groups when `ops` are one kernel and the generic fuser takes
-  /// the rest.
-  Cost costWith(llvm::ArrayRef<mlir::Operation *> ops) const;
+  /// Two costs of the groups that `ops` are in and of those that feed them: as
+  /// they are, and with `ops` as one kernel and the rest grouped anew.
+  std::pair<Cost, Cost> compare(llvm::ArrayRef<mlir::Operation *> ops) const;
+  /// Of the block, when the generic fuser takes what is in no kernel of these.
+  Cost costWith(llvm::ArrayRef<llvm::ArrayRef<mlir::Operation *>> kernels) const;
 
 private:
-  llvm::SetVector<unsigned> groupsOf(llvm::ArrayRef<mlir::Operation *> ops) const;
+  llvm::SetVector<unsigned> groupsAround(llvm::ArrayRef<mlir::Operation *> ops) const;
 
+  /// Adds kernels of the ops in `left`, which come last first.
+  void addRest(llvm::ArrayRef<mlir::Operation *> left, Cost &cost) const;
+
+  mlir::Block &block;
   const FusionGrower &grower;
   TrafficModel traffic;
   std::vector<FusionGroup> groups;
@@ -64,8 +68,10 @@ void judge(Candidate &candidate, const FusionGrower &grower, const GenericPlan &
 
 /// Chooses among candidates that overlap: the set that saves most over the
 /// generic fuser, then most of all, then with fewest kernels; exactly, unless
-/// very many overlap. Sets Fired.
-void choose(std::vector<Candidate> &candidates);
+/// very many overlap. Then gives up matches that together cost the block more
+/// than they save, which the choice, made place by place, cannot see. Sets
+/// Fired.
+void choose(std::vector<Candidate> &candidates, const GenericPlan &generic);
 
 } // namespace kiln
 

@@ -22,19 +22,30 @@ static std::optional<RegisteredOperationName> registered(pdl::OperationOp op) {
 }
 
 void kiln::normalizeResults(ModuleOp pdl) {
-  pdl.walk([&](pdl::ResultsOp results) {
-    auto parent = results.getParent().getDefiningOp<pdl::OperationOp>();
-    auto name = parent ? registered(parent) : std::nullopt;
+  SmallVector<pdl::OperationOp> ops;
+  pdl.walk([&](pdl::OperationOp op) { ops.push_back(op); });
+  for (pdl::OperationOp op : ops) {
+    auto name = registered(op);
     // An op without a name stands for one of several with one result.
-    bool one = parent && (!parent.getOpName() || (name && name->hasTrait<OpTrait::OneResult>()));
-    if (!one || results.getIndex())
-      return;
-    OpBuilder b(results);
-    Value value = pdl::ResultOp::create(b, results.getLoc(), pdl::ValueType::get(b.getContext()),
-                                        results.getParent(), 0u);
-    results.replaceAllUsesWith(value);
-    results.erase();
-  });
+    bool hasOne = !op.getOpName() || (name && name->hasTrait<OpTrait::OneResult>());
+    SmallVector<Operation *> readers;
+    for (Operation *user : op.getOp().getUsers()) {
+      auto all = dyn_cast<pdl::ResultsOp>(user);
+      auto first = dyn_cast<pdl::ResultOp>(user);
+      if ((hasOne && all && !all.getIndex()) || (first && first.getIndex() == 0))
+        readers.push_back(user);
+    }
+    if (readers.empty())
+      continue;
+    OpBuilder b(op->getContext());
+    b.setInsertionPointAfter(op);
+    Value value = pdl::ResultOp::create(b, readers.back()->getLoc(),
+                                        pdl::ValueType::get(b.getContext()), op.getOp(), 0u);
+    for (Operation *reader : readers) {
+      reader->getResult(0).replaceAllUsesWith(value);
+      reader->erase();
+    }
+  }
 }
 
 //===----------------------------------------------------------------------===//

@@ -204,6 +204,29 @@ static void guardRewrite(pdl::RewriteOp rewriter) {
   }
 }
 
+/// What a constraint gives to the rewrite is computed there again: libmlir loses
+/// results of constraints that several patterns share.
+static void moveResultsToRewrite(pdl::PatternOp pattern) {
+  pdl::RewriteOp rewriter = pattern.getRewriter();
+  auto calls = llvm::to_vector(pattern.getOps<pdl::ApplyNativeConstraintOp>());
+  for (pdl::ApplyNativeConstraintOp call : calls) {
+    auto inRewrite = [&](OpOperand &use) { return rewriter->isAncestor(use.getOwner()); };
+    bool isUsed = llvm::any_of(call->getUses(), inRewrite);
+    if (isUsed) {
+      OpBuilder b = OpBuilder::atBlockBegin(&rewriter.getBodyRegion().front());
+      auto again = pdl::ApplyNativeRewriteOp::create(b, call.getLoc(), call.getResultTypes(),
+                                                     getNative(call.getName()), call.getArgs());
+      call->replaceUsesWithIf(again, inRewrite);
+    }
+    if (call->getNumResults() == 0 || !call->use_empty())
+      continue;
+    OpBuilder b(call);
+    pdl::ApplyNativeConstraintOp::create(b, call.getLoc(), TypeRange(), holdsNative(call.getName()),
+                                         call.getArgs(), call.getIsNegated());
+    call.erase();
+  }
+}
+
 /// Says which rule and which ops a rewrite is about. It also makes the verifier
 /// see to it that the ops are connected: lowering crashes where they are not.
 static void nameMatch(pdl::PatternOp pattern, StringRef rule, StringRef name, RuleKind kind) {
@@ -266,6 +289,7 @@ LogicalResult kiln::completeModule(ModuleOp pdl, StringRef rule, RuleKind kind,
         return failure();
       if (!*variant)
         continue;
+      moveResultsToRewrite(*variant);
       variant->setSymName(name + "#" + std::to_string(variants++));
       nameMatch(*variant, rule, name, kind);
     }

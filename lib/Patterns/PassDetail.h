@@ -22,7 +22,10 @@ namespace kiln {
 /// What both passes do with their options.
 template <typename Base> struct RulePass : Base {
   RulePass(const RuleTables &tables, RuleReport *report) : tables(tables), shared(report) {}
-  RulePass(const RulePass &other) : Base(other), tables(other.tables), shared(other.shared) {}
+  /// Passes are copied for each thread after initialize().
+  RulePass(const RulePass &other) : Base(other), tables(other.tables), shared(other.shared) {
+    own.rules = other.own.rules;
+  }
 
   mlir::LogicalResult initialize(mlir::MLIRContext *context) final {
     if (shared)

@@ -79,7 +79,35 @@ static std::string describe(const RuleMatch &match) {
   return match.rule + (match.nodes.empty() ? "" : " at " + match.nodes.back());
 }
 
-void kiln::choose(std::vector<Candidate> &candidates) {
+/// Drops fired matches, one at a time, as long as the block gets cheaper by it
+/// and is dearer than without any rule.
+static void giveUp(std::vector<Candidate> &candidates, const GenericPlan &generic) {
+  auto costBut = [&](const Candidate *dropped) {
+    SmallVector<ArrayRef<Operation *>> kernels;
+    for (const Candidate &candidate : candidates)
+      if (candidate.match.verdict == Verdict::Fired && &candidate != dropped)
+        kernels.push_back(candidate.ops);
+    GenericPlan::Cost cost = generic.costWith(kernels);
+    return std::pair(cost.bytes, cost.kernels);
+  };
+  auto none = generic.costWith({});
+  auto limit = std::pair(none.bytes, none.kernels), now = costBut(nullptr);
+  for (Candidate &candidate : candidates) {
+    if (now <= limit)
+      return;
+    if (candidate.match.verdict != Verdict::Fired)
+      continue;
+    auto then = costBut(&candidate);
+    if (then >= now)
+      continue;
+    candidate.match.verdict = Verdict::Lost;
+    candidate.match.reason = "with what else fired it moves " +
+                             std::to_string(now.first - then.first) + " bytes more";
+    now = then;
+  }
+}
+
+void kiln::choose(std::vector<Candidate> &candidates, const GenericPlan &generic) {
   auto eligible = [&](unsigned i) {
     const RuleMatch &match = candidates[i].match;
     return match.verdict == Verdict::Lost && match.reason.empty();
@@ -122,6 +150,7 @@ void kiln::choose(std::vector<Candidate> &candidates) {
     for (unsigned chosen : Search(component, gains, clashes).run())
       candidates[chosen].match.verdict = Verdict::Fired;
   }
+  giveUp(candidates, generic);
   for (unsigned i = 0; i < candidates.size(); ++i)
     for (unsigned other : clashes[i]) {
       RuleMatch &match = candidates[i].match, &rival = candidates[other].match;

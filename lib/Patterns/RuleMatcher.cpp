@@ -75,12 +75,28 @@ bool RuleMatcher::prepare(const GraphFeatures &graph) {
   return true;
 }
 
+namespace {
+struct DroppedResults : PDLResultList {
+  DroppedResults() : PDLResultList(1) {}
+};
+} // namespace
+
 void RuleMatcher::registerFunctions(PDLPatternModule &module) const {
   for (const auto &[key, native] : natives.all()) {
     if (native.isRewrite && !native.isMarker)
       module.registerRewriteFunction(native.name, native.run);
-    else if (!native.isRewrite)
-      module.registerConstraintFunction(native.name, native.run);
+    if (native.isRewrite)
+      continue;
+    module.registerConstraintFunction(native.name, native.run);
+    if (native.results.empty())
+      continue;
+    module.registerRewriteFunction(getNative(native.name), native.run);
+    module.registerConstraintFunction(
+        holdsNative(native.name),
+        [run = native.run](PatternRewriter &rewriter, PDLResultList &, ArrayRef<PDLValue> values) {
+          DroppedResults dropped;
+          return run(rewriter, dropped, values);
+        });
   }
   for (auto [name, function] :
        {std::pair(fuseNative, &actions.fuse), std::pair(beganNative, &actions.began),

@@ -40,10 +40,10 @@ struct RuleActions {
 
 class RuleMatcher {
 public:
-  /// All outlive the matcher.
-  RuleMatcher(mlir::MLIRContext &context, const NativeTable &natives, const RuleList &rules,
+  /// Context and natives outlive the matcher.
+  RuleMatcher(mlir::MLIRContext &context, const NativeTable &natives, RuleList rules,
               RuleKind kind, RuleActions actions)
-      : context(context), natives(natives), rules(rules), kind(kind), actions(std::move(actions)) {}
+      : context(context), natives(natives), rules(std::move(rules)), kind(kind), actions(std::move(actions)) {}
 
   /// Makes ready the patterns that can match somewhere in the graph. Nothing is
   /// parsed and nothing compiled for the others: most of them, in most graphs.
@@ -60,7 +60,7 @@ private:
 
   mlir::MLIRContext &context;
   const NativeTable &natives;
-  const RuleList &rules;
+  RuleList rules;
   RuleKind kind;
   RuleActions actions;
   std::set<std::pair<std::string, std::string>> chosen; // rule, pattern

@@ -34,8 +34,17 @@ inline constexpr llvm::StringLiteral eraseNative = "kiln.erase";
 /// Fuse(root, kernel, rule, pattern, op...).
 inline constexpr llvm::StringLiteral fuseNative = "Fuse";
 
-/// Gives each op with one result to its readers as a value: PDLL makes ranges,
-/// which among several operands match nothing.
+/// Holds(argument...) is a constraint without its results, Get(argument...) the
+/// same as a rewrite.
+inline std::string holdsNative(llvm::StringRef constraint) {
+  return ("kiln.holds." + constraint).str();
+}
+inline std::string getNative(llvm::StringRef constraint) {
+  return ("kiln.get." + constraint).str();
+}
+
+/// Gives each op with one result to its readers as one value: PDLL makes a range
+/// for each reader, which among several operands matches nothing.
 void normalizeResults(mlir::ModuleOp pdl);
 
 /// Names and signatures of natives, names, operands and attributes of ops.

@@ -7,6 +7,7 @@
 
 #include "dialects/Kiln/IR/TensorTypes.h"
 #include "kiln/Patterns/Natives.h"
+#include "kiln/Reference/TensorData.h"
 #include "mlir/IR/Matchers.h"
 
 using namespace mlir;
@@ -35,6 +36,26 @@ static bool isSplatOf(Value value, Attribute wanted) {
   return std::abs(*number - want) <= halfPrecision * std::abs(want);
 }
 
+/// Products and sums of two such constants neither overflow nor vanish.
+static bool isModerate(Value value) {
+  ElementsAttr elements;
+  if (!matchPattern(value, m_Constant(&elements)))
+    return false;
+  auto type = dyn_cast<FloatType>(elements.getElementType());
+  auto data = type ? tensorDataOf(elements) : std::nullopt;
+  if (!data)
+    return false;
+  const llvm::fltSemantics &semantics = type.getFloatSemantics();
+  double most = std::ldexp(1, llvm::APFloat::semanticsMaxExponent(semantics) / 2);
+  int64_t count = elements.isSplat() ? std::min<int64_t>(data->size(), 1) : data->size();
+  for (int64_t i = 0; i < count; ++i) {
+    double magnitude = std::abs(data->getFloat(i));
+    if (!(magnitude == 0 || (magnitude <= most && magnitude >= 1 / most)))
+      return false;
+  }
+  return true;
+}
+
 namespace kiln {
 void registerConstantsNatives(NativeTable &table);
 } // namespace kiln
@@ -51,6 +72,11 @@ void kiln::registerConstantsNatives(NativeTable &table) {
       .constraint("Scalar", {"value"},
                   "The one number, as f64, that all elements of the constant `value` are.",
                   scalarOf)
+      .wantsConstant = true;
+  table
+      .constraint("Moderate", {"value"},
+                  "`value` is a float constant; squares of its elements are finite and not 0.",
+                  isModerate)
       .wantsConstant = true;
   table.constraint("NotConstant", {"value"}, "`value` is not known at compile time.",
                    [](Value value) { return !isConstant(value); });

@@ -38,6 +38,26 @@ static Attribute trailingAxes(Operation *reduction) {
   return IntegerAttr::get(IntegerType::get(reduction->getContext(), 64), first);
 }
 
+static bool foldsSameAxes(Operation *a, Operation *b) {
+  auto axes = a->getAttr("axes"), keepdims = a->getAttr("keepdims");
+  return axes && keepdims && axes == b->getAttr("axes") && keepdims == b->getAttr("keepdims") &&
+         rankOf(a->getOperand(0)) == rankOf(b->getOperand(0));
+}
+
+/// The one axis that `reduction` folds, when it stays as a dim of one element.
+static Attribute singleAxis(Operation *reduction) {
+  auto axes = reduction->getAttrOfType<DenseI64ArrayAttr>("axes");
+  auto keepdims = reduction->getAttrOfType<BoolAttr>("keepdims");
+  if (!axes || axes.size() != 1 || !keepdims || !keepdims.getValue())
+    return {};
+  return IntegerAttr::get(IntegerType::get(reduction->getContext(), 64), axes[0]);
+}
+
+static bool hasNoPadding(Operation *op) {
+  auto pads = op->getAttrOfType<ExprsAttr>("pads");
+  return pads && llvm::all_of(exprsOf(pads), [](const Expr &pad) { return pad.isConstant(0); });
+}
+
 /// `vector` has, broadcast to `value`, one element for each index of axis 1.
 static bool isPerChannel(Value vector, Value value) {
   Shape wide = shapeOf(value), narrow = shapeOf(vector);
@@ -85,6 +105,14 @@ void kiln::registerShapesNatives(NativeTable &table) {
   table.constraint("PerColumn", {"vector", "value"},
                    "`vector` broadcasts to `value` and differs along the last axis only.",
                    isPerColumn);
+  table.constraint("Nested", {"a", "b"}, "One of the two broadcasts to the other's shape.",
+                   [](Value a, Value b) { return broadcastsTo(a, b) || broadcastsTo(b, a); });
+  table.constraint("SameAxes", {"a", "b"}, "Both reductions fold the same axes in the same way.",
+                   foldsSameAxes);
+  table.constraint("SingleAxis", {"reduction"}, "The one axis that is reduced, and kept.",
+                   singleAxis);
+  table.constraint("NoPadding", {"op"}, "The convolution or pool `op` pads nothing.",
+                   hasNoPadding);
   table.constraint("TrailingAxes", {"reduction"},
                    "The first of the reduced axes, which reach to the last and are kept.",
                    trailingAxes);

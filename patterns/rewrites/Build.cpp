@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "dialects/Kiln/ops/Reduce/Reduce.h"
 #include "dialects/Kiln/ops/View/View.h"
 #include "kiln/Patterns/Natives.h"
 
@@ -32,6 +33,26 @@ static Value acrossFilters(PatternRewriter &rewriter, Value vector, Value filter
   return succeeded(op) ? op->getY() : Value();
 }
 
+/// The sum of each filter's elements, shaped as a bias of what they make.
+static Value filterSums(PatternRewriter &rewriter, Value filter) {
+  int64_t rank = rankOf(filter);
+  if (rank < 3)
+    return {};
+  SmallVector<int64_t> axes = llvm::to_vector(llvm::seq<int64_t>(1, rank));
+  auto sums =
+      tryBuild<ReduceSumOp>(rewriter, filter.getLoc(), filter,
+                            {rewriter.getNamedAttr("axes", rewriter.getDenseI64ArrayAttr(axes)),
+                             rewriter.getNamedAttr("keepdims", rewriter.getBoolAttr(false))});
+  if (failed(sums))
+    return {};
+  Shape shape(static_cast<size_t>(rank) - 1, Expr(1));
+  shape[0] = shapeOf(filter)[0];
+  auto bias = tryBuild<ReshapeOp>(
+      rewriter, filter.getLoc(), sums->getY(),
+      {rewriter.getNamedAttr("shape", exprsAttr(rewriter.getContext(), shape))});
+  return succeeded(bias) ? bias->getY() : Value();
+}
+
 namespace kiln {
 void registerBuildNatives(NativeTable &table);
 } // namespace kiln
@@ -41,4 +62,6 @@ void kiln::registerBuildNatives(NativeTable &table) {
                 "An op as `like` with the same attributes, on other operands.", withOperands);
   table.rewrite("AcrossFilters", {"vector", "filter"},
                 "The vector, one element a channel, along axis 0 of `filter`.", acrossFilters);
+  table.rewrite("FilterSums", {"filter"},
+                "The sum of each filter's elements, shaped as a convolution's bias.", filterSums);
 }
