@@ -331,7 +331,7 @@ struct ApplyAlgebra final : RulePass<kiln::impl::ApplyAlgebraPassBase<ApplyAlgeb
       AlgebraDriver driver(copy->getBody().front(), tables, rules);
       if (driver.run()) {
         if (driver.matches.empty())
-          return;
+          break;
         function.getBody().takeBody(copy->getBody());
         numRewrites += static_cast<unsigned>(driver.matches.size());
         llvm::append_range(report.matches, std::move(driver.matches));

@@ -46,10 +46,11 @@ static std::string digestOf(StringRef text) {
 //===----------------------------------------------------------------------===//
 
 bool RuleCompiler::fail(StringRef place, StringRef text, ArrayRef<std::string> notes) {
-  auto &diag = diags.report(Diag::BrokenRule, path::stem(current), text);
+  auto &diag = diags.report(Diag::BrokenRule, path::stem(current), printable(text));
   diag.inFile(place.empty() ? StringRef(current) : place);
   for (const std::string &note : notes)
-    diag.note(note);
+    // Lines of the file, which may be anything.
+    diag.note(printable(note));
   return false;
 }
 
@@ -255,7 +256,7 @@ std::shared_ptr<Rule> RuleCompiler::compileText(StringRef file, StringRef text) 
     StringRef first = StringRef(process.errors).split('\n').first;
     if (!first.empty() && !first.starts_with("PLEASE"))
       notes.push_back(first.str());
-    fail("", "mlir-pdll failed on it: " + process.why, notes);
+    fail("", "mlir-pdll failed on it: " + StringRef(process.why).trim(" :").str(), notes);
     return nullptr;
   }
 

@@ -46,7 +46,7 @@ private:
   bool toolIsMissing = false;
 };
 
-/// Every .pdll below a folder, sorted by path. Fails when it cannot be read.
+/// Every rule file below a folder, sorted by path. Fails when it cannot be read.
 llvm::ErrorOr<std::vector<std::string>> findRuleFiles(llvm::StringRef folder);
 
 // Rules as bytes.

@@ -31,7 +31,9 @@ llvm::ErrorOr<std::vector<std::string>> kiln::findRuleFiles(StringRef folder) {
   std::error_code error;
   fs::recursive_directory_iterator it(folder, error, /*follow_symlinks=*/false), end;
   for (; it != end && !error; it.increment(error))
-    if (llvm::sys::path::extension(it->path()) == ".pdll" && !fs::is_directory(it->path()))
+    // A name that begins with _ is of a file that rules include.
+    if (StringRef name = llvm::sys::path::filename(it->path());
+        name.ends_with(".pdll") && !name.starts_with("_") && !fs::is_directory(it->path()))
       files.push_back(it->path());
   if (error)
     return error;

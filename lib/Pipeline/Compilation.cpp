@@ -94,6 +94,14 @@ bool Compiler::compileObject(StringRef model, StringRef output, StringRef header
   });
 }
 
+bool Compiler::compileGraph(function_ref<OwningOpRef<ModuleOp>(MLIRContext &)> make,
+                            StringRef output, const CompileOptions &options,
+                            kiln::DiagnosticEngine &diags) {
+  return state->with("graph", options, diags, [&](Compilation &c) {
+    return c.startFrom(make(state->context)) && writeBoth(c, Stage::So, output, "", options);
+  });
+}
+
 bool Compiler::emit(StringRef model, Stage stage, StringRef output, const CompileOptions &options,
                     kiln::DiagnosticEngine &diags) {
   return state->with(model, options, diags, [&](Compilation &c) {

@@ -143,12 +143,14 @@ bool Compilation::runPhase(Phase phase) {
 }
 
 bool Compilation::load() {
+  if (module)
+    return true;
   model = onnx::loadModel(path, {}, diags);
   return model != nullptr;
 }
 
 bool Compilation::import() {
-  {
+  if (!module) {
     PhaseTimer::Scope scope(timer, "convert");
     module = importModel(*model, options.import, tables.importers, context, diags);
   }
