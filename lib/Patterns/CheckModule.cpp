@@ -21,30 +21,30 @@ static std::optional<RegisteredOperationName> registered(pdl::OperationOp op) {
                         : std::nullopt;
 }
 
-void kiln::normalizeResults(ModuleOp pdl) {
-  SmallVector<pdl::OperationOp> ops;
-  pdl.walk([&](pdl::OperationOp op) { ops.push_back(op); });
-  for (pdl::OperationOp op : ops) {
-    auto name = registered(op);
+void kiln::normalizeResults(Operation *pdl) {
+  SmallVector<Operation *> results;
+  pdl->walk([&](Operation *op) {
+    if (isa<pdl::ResultOp, pdl::ResultsOp>(op))
+      results.push_back(op);
+  });
+  for (Operation *op : results) {
+    auto parent = op->getOperand(0).getDefiningOp<pdl::OperationOp>();
+    auto name = parent ? registered(parent) : std::nullopt;
     // An op without a name stands for one of several with one result.
-    bool hasOne = !op.getOpName() || (name && name->hasTrait<OpTrait::OneResult>());
-    SmallVector<Operation *> readers;
-    for (Operation *user : op.getOp().getUsers()) {
-      auto all = dyn_cast<pdl::ResultsOp>(user);
-      auto first = dyn_cast<pdl::ResultOp>(user);
-      if ((hasOne && all && !all.getIndex()) || (first && first.getIndex() == 0))
-        readers.push_back(user);
+    bool hasOne = parent && (!parent.getOpName() || (name && name->hasTrait<OpTrait::OneResult>()));
+    auto all = dyn_cast<pdl::ResultsOp>(op);
+    bool makesOne = all && hasOne && !all.getIndex();
+    SmallVector<OpOperand *> uses(llvm::make_pointer_range(op->getUses()));
+    for (OpOperand *use : uses) {
+      OpBuilder b(op);
+      use->set(makesOne ? pdl::ResultOp::create(b, op->getLoc(),
+                                                pdl::ValueType::get(b.getContext()),
+                                                op->getOperand(0), 0u)
+                              .getOperation()
+                              ->getResult(0)
+                        : b.clone(*op)->getResult(0));
     }
-    if (readers.empty())
-      continue;
-    OpBuilder b(op->getContext());
-    b.setInsertionPointAfter(op);
-    Value value = pdl::ResultOp::create(b, readers.back()->getLoc(),
-                                        pdl::ValueType::get(b.getContext()), op.getOp(), 0u);
-    for (Operation *reader : readers) {
-      reader->getResult(0).replaceAllUsesWith(value);
-      reader->erase();
-    }
+    op->erase();
   }
 }
 

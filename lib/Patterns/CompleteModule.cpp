@@ -51,12 +51,17 @@ static void swapOperands(pdl::OperationOp op) {
   operands[1].set(first);
 }
 
+static bool isSame(Value a, Value b) {
+  auto x = a.getDefiningOp<pdl::ResultOp>(), y = b.getDefiningOp<pdl::ResultOp>();
+  return a == b || (x && y && x.getParent() == y.getParent() && x.getIndex() == y.getIndex());
+}
+
 /// Whether the other order of operands can match where this one does not.
 static bool hasTwoOrders(pdl::OperationOp op, const NativeTable &natives) {
   if (!isCommutative(op))
     return false;
   Value first = op.getOperandValues()[0], second = op.getOperandValues()[1];
-  return first != second && !(isPlain(first) && isPlain(second)) &&
+  return !isSame(first, second) && !(isPlain(first) && isPlain(second)) &&
          !wantsConstant(first, natives) && !wantsConstant(second, natives);
 }
 
@@ -289,6 +294,8 @@ LogicalResult kiln::completeModule(ModuleOp pdl, StringRef rule, RuleKind kind,
         return failure();
       if (!*variant)
         continue;
+      // What took the place of an optional op may have several readers.
+      normalizeResults(*variant);
       moveResultsToRewrite(*variant);
       variant->setSymName(name + "#" + std::to_string(variants++));
       nameMatch(*variant, rule, name, kind);

@@ -43,9 +43,11 @@ inline std::string getNative(llvm::StringRef constraint) {
   return ("kiln.get." + constraint).str();
 }
 
-/// Gives each op with one result to its readers as one value: PDLL makes a range
-/// for each reader, which among several operands matches nothing.
-void normalizeResults(mlir::ModuleOp pdl);
+/// Gives each op with one result to its readers as a value, for PDLL makes ranges,
+/// which among several operands match nothing; and to each reader as one of its
+/// own, for where a result is used twice, libmlir does not check that both are
+/// the same.
+void normalizeResults(mlir::Operation *pdl);
 
 /// Names and signatures of natives, names, operands and attributes of ops.
 mlir::LogicalResult checkModule(mlir::ModuleOp pdl, const NativeTable &natives);
