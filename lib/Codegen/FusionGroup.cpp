@@ -29,14 +29,19 @@ static bool usedOnlyIn(Operation *op, const FusionGroup &group) {
   return llvm::all_of(op->getUsers(), [&](Operation *user) { return group.ops.contains(user); });
 }
 
+/// Sizes are canonical text: nothing has to be parsed.
+static bool sameShape(Value a, Value b) {
+  auto x = cast<RankedTensorType>(a.getType()), y = cast<RankedTensorType>(b.getType());
+  return x.getShape() == y.getShape() && x.getEncoding() == y.getEncoding();
+}
+
 /// All members are pointwise ops of the shape of `op`'s result, so that it can
 /// be computed in front of them in registers.
 bool FusionGrower::feedsEpilogue(Operation *op, const FusionGroup &group) const {
-  Shape shape = shapeOf(op->getResult(0));
   for (Operation *member : group.ops) {
     const OpKernels *kernels = table.find(member);
     if (!kernels->pointwise || member->getNumResults() != 1 ||
-        shapeOf(member->getResult(0)) != shape)
+        !sameShape(member->getResult(0), op->getResult(0)))
       return false;
   }
   return true;

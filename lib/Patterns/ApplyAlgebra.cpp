@@ -49,8 +49,7 @@ public:
       : block(block), tables(tables), rewriter(block.getParentOp()->getContext()),
         recognising(*rewriter.getContext(), tables.library.natives(), withoutMoving(rules),
                     RuleKind::Algebra, actions()),
-        all(*rewriter.getContext(), tables.library.natives(), rules, RuleKind::Algebra,
-            actions()) {
+        all(*rewriter.getContext(), tables.library.natives(), rules, RuleKind::Algebra, actions()) {
     rewriter.setListener(this);
     limit = rewritesPerOp * (block.getOperations().size() + 1);
   }

@@ -60,9 +60,10 @@ private:
       return;
     std::vector<Candidate> candidates = collectCandidates(block, matcher, sink);
     FusionGrower grower(tables.kernels);
-    GenericPlan generic(block, grower);
+    TrafficModel traffic;
+    GenericPlan generic(block, grower, traffic);
     for (Candidate &candidate : candidates)
-      judge(candidate, grower, generic);
+      judge(candidate, grower, generic, traffic);
     choose(candidates, generic);
     for (Candidate &candidate : candidates) {
       const RuleMatch &match = candidate.match;

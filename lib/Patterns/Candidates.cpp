@@ -20,9 +20,12 @@ int64_t TrafficModel::bytesOf(Value value) const {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
     return 0;
+  auto [it, fresh] = known.try_emplace(type, 0);
+  if (!fresh)
+    return it->second;
   int64_t elements =
       elementCount(shapeOf(type)).evaluate([](StringRef) { return RuleReport::nominalSize; });
-  return std::max<int64_t>(elements, 0) * elementBytes(type.getElementType());
+  return it->second = std::max<int64_t>(elements, 0) * elementBytes(type.getElementType());
 }
 
 int64_t TrafficModel::trafficOf(ArrayRef<Operation *> ops) const {
@@ -41,8 +44,8 @@ int64_t TrafficModel::trafficOf(ArrayRef<Operation *> ops) const {
   return bytes;
 }
 
-GenericPlan::GenericPlan(Block &block, const FusionGrower &grower)
-    : block(block), grower(grower) {
+GenericPlan::GenericPlan(Block &block, const FusionGrower &grower, const TrafficModel &traffic)
+    : block(block), grower(grower), traffic(traffic) {
   for (Operation &op : llvm::reverse(block)) {
     if (!grower.needsKernel(&op) || groupOf.count(&op))
       continue;
@@ -196,7 +199,8 @@ static std::string whyNoKernel(Candidate &candidate, const FusionGrower &grower)
   return "";
 }
 
-void kiln::judge(Candidate &candidate, const FusionGrower &grower, const GenericPlan &generic) {
+void kiln::judge(Candidate &candidate, const FusionGrower &grower, const GenericPlan &generic,
+                 const TrafficModel &traffic) {
   RuleMatch &match = candidate.match;
   match.verdict = Verdict::Refused;
   match.reason = close(candidate);
@@ -210,7 +214,6 @@ void kiln::judge(Candidate &candidate, const FusionGrower &grower, const Generic
     match.reason = whyNoKernel(candidate, grower);
   if (!match.reason.empty())
     return;
-  TrafficModel traffic;
   for (Operation *op : candidate.ops)
     match.savedBytes += traffic.trafficOf(op);
   auto [without, with] = generic.compare(candidate.ops);

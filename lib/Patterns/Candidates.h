@@ -20,12 +20,16 @@ public:
   int64_t bytesOf(mlir::Value value) const;
   /// What a kernel of these ops reads and writes.
   int64_t trafficOf(llvm::ArrayRef<mlir::Operation *> ops) const;
+
+private:
+  /// Evaluating sizes is dear, and types are few.
+  mutable llvm::DenseMap<mlir::Type, int64_t> known;
 };
 
 /// What the generic fuser would make of a block.
 class GenericPlan {
 public:
-  GenericPlan(mlir::Block &block, const FusionGrower &grower);
+  GenericPlan(mlir::Block &block, const FusionGrower &grower, const TrafficModel &traffic);
 
   struct Cost {
     int64_t bytes = 0, kernels = 0;
@@ -44,7 +48,7 @@ private:
 
   mlir::Block &block;
   const FusionGrower &grower;
-  TrafficModel traffic;
+  const TrafficModel &traffic;
   std::vector<FusionGroup> groups;
   llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
 };
@@ -64,7 +68,8 @@ std::vector<Candidate> collectCandidates(mlir::Block &block, RuleMatcher &matche
                                          std::vector<Candidate> &sink);
 
 /// Sets verdict, reason and costs.
-void judge(Candidate &candidate, const FusionGrower &grower, const GenericPlan &generic);
+void judge(Candidate &candidate, const FusionGrower &grower, const GenericPlan &generic,
+           const TrafficModel &traffic);
 
 /// Chooses among candidates that overlap: the set that saves most over the
 /// generic fuser, then most of all, then with fewest kernels; exactly, unless

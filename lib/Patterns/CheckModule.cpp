@@ -37,12 +37,12 @@ void kiln::normalizeResults(Operation *pdl) {
     SmallVector<OpOperand *> uses(llvm::make_pointer_range(op->getUses()));
     for (OpOperand *use : uses) {
       OpBuilder b(op);
-      use->set(makesOne ? pdl::ResultOp::create(b, op->getLoc(),
-                                                pdl::ValueType::get(b.getContext()),
-                                                op->getOperand(0), 0u)
-                              .getOperation()
-                              ->getResult(0)
-                        : b.clone(*op)->getResult(0));
+      use->set(makesOne
+                   ? pdl::ResultOp::create(b, op->getLoc(), pdl::ValueType::get(b.getContext()),
+                                           op->getOperand(0), 0u)
+                         .getOperation()
+                         ->getResult(0)
+                   : b.clone(*op)->getResult(0));
     }
     op->erase();
   }

@@ -101,8 +101,8 @@ static void giveUp(std::vector<Candidate> &candidates, const GenericPlan &generi
     if (then >= now)
       continue;
     candidate.match.verdict = Verdict::Lost;
-    candidate.match.reason = "with what else fired it moves " +
-                             std::to_string(now.first - then.first) + " bytes more";
+    candidate.match.reason =
+        "with what else fired it moves " + std::to_string(now.first - then.first) + " bytes more";
     now = then;
   }
 }

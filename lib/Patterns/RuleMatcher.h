@@ -41,9 +41,10 @@ struct RuleActions {
 class RuleMatcher {
 public:
   /// Context and natives outlive the matcher.
-  RuleMatcher(mlir::MLIRContext &context, const NativeTable &natives, RuleList rules,
-              RuleKind kind, RuleActions actions)
-      : context(context), natives(natives), rules(std::move(rules)), kind(kind), actions(std::move(actions)) {}
+  RuleMatcher(mlir::MLIRContext &context, const NativeTable &natives, RuleList rules, RuleKind kind,
+              RuleActions actions)
+      : context(context), natives(natives), rules(std::move(rules)), kind(kind),
+        actions(std::move(actions)) {}
 
   /// Makes ready the patterns that can match somewhere in the graph. Nothing is
   /// parsed and nothing compiled for the others: most of them, in most graphs.

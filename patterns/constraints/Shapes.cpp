@@ -111,8 +111,7 @@ void kiln::registerShapesNatives(NativeTable &table) {
                    foldsSameAxes);
   table.constraint("SingleAxis", {"reduction"}, "The one axis that is reduced, and kept.",
                    singleAxis);
-  table.constraint("NoPadding", {"op"}, "The convolution or pool `op` pads nothing.",
-                   hasNoPadding);
+  table.constraint("NoPadding", {"op"}, "The convolution or pool `op` pads nothing.", hasNoPadding);
   table.constraint("TrailingAxes", {"reduction"},
                    "The first of the reduced axes, which reach to the last and are kept.",
                    trailingAxes);

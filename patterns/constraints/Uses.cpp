@@ -20,8 +20,8 @@ void kiln::registerUsesNatives(NativeTable &table) {
   table.constraint(
       "OneReader", {"value"}, "One op reads `value`, maybe several times, as x * sigmoid(x) does.",
       [](Value value) { return !value.use_empty() && llvm::all_equal(value.getUsers()); });
-  table.constraint("NotBoundAbove", {"value"}, "No kiln.min reads `value`: it is no half of a Clip.",
-                   [](Value value) {
+  table.constraint("NotBoundAbove", {"value"},
+                   "No kiln.min reads `value`: it is no half of a Clip.", [](Value value) {
                      return llvm::none_of(value.getUsers(), [](Operation *user) {
                        return user->getName().getStringRef() == "kiln.min";
                      });

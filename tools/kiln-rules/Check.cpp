@@ -102,11 +102,11 @@ static double difference(const Tensors &got, const Tensors &want) {
 
 static DLDataType dataType(Type type) {
   auto bits = static_cast<uint8_t>(std::max(8u, type.getIntOrFloatBitWidth()));
-  uint8_t code = type.isBF16()                ? kDLBfloat
-                 : isa<FloatType>(type)       ? kDLFloat
-                 : type.isInteger(1)          ? kDLBool
-                 : type.isUnsignedInteger()   ? kDLUInt
-                                              : kDLInt;
+  uint8_t code = type.isBF16()              ? kDLBfloat
+                 : isa<FloatType>(type)     ? kDLFloat
+                 : type.isInteger(1)        ? kDLBool
+                 : type.isUnsignedInteger() ? kDLUInt
+                                            : kDLInt;
   return {code, bits, 1};
 }
 
@@ -237,8 +237,7 @@ void RuleCheck::note(const std::string &name, StringRef what, double error, Modu
     return;
   std::string text;
   llvm::raw_string_ostream(text) << "pattern " << name << ": " << what << " differs by "
-                                 << llvm::format("%.2g", error)
-                                 << " times what is allowed, on\n";
+                                 << llvm::format("%.2g", error) << " times what is allowed, on\n";
   faults.push_back(text + textOf(module));
 }
 

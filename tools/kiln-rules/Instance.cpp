@@ -189,8 +189,8 @@ Attribute Maker::drawAttribute(StringRef opName, StringRef name, ArrayRef<Value>
     if (name == "dilations")
       return ints(rank - 2, 1);
     if (name == "pads")
-      return exprsAttr(b.getContext(), Shape(static_cast<size_t>(2 * (rank - 2)),
-                                             Expr(chance(2) ? 0 : 1)));
+      return exprsAttr(b.getContext(),
+                       Shape(static_cast<size_t>(2 * (rank - 2)), Expr(chance(2) ? 0 : 1)));
     if (name == "group") {
       auto channels = shapeOf(operands[0])[1].constant(), own = shapeOf(operands[1])[1].constant();
       return channels && own && *own > 0 ? b.getI64IntegerAttr(*channels / *own) : Attribute();

@@ -14,7 +14,8 @@
 using namespace llvm;
 using namespace kiln;
 
-static constexpr StringLiteral fusionRule = R"(// A sum and what follows it: say here what the rule is for.
+static constexpr StringLiteral fusionRule =
+    R"(// A sum and what follows it: say here what the rule is for.
 #include "kiln.pdll"
 
 Pattern {
@@ -25,7 +26,8 @@ Pattern {
 }
 )";
 
-static constexpr StringLiteral fusionTest = R"(// RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-apply-rules{$RULES}))' | FileCheck %s
+static constexpr StringLiteral fusionTest =
+    R"(// RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-apply-rules{$RULES}))' | FileCheck %s
 
 // CHECK-LABEL: @match
 // CHECK:       kiln.fusion "loop"
@@ -46,7 +48,8 @@ func.func @near_miss(%x: tensor<2x3xf32>, %y: tensor<3xf32>) -> (tensor<2x3xf32>
 }
 )";
 
-static constexpr StringLiteral algebraRule = R"(// 1 / sqrt(x) * sqrt(x) is 1 / sqrt(x) times itself away: say here what the rule is for.
+static constexpr StringLiteral algebraRule =
+    R"(// 1 / sqrt(x) * sqrt(x) is 1 / sqrt(x) times itself away: say here what the rule is for.
 #include "kiln.pdll"
 
 Pattern {
@@ -57,7 +60,8 @@ Pattern {
 }
 )";
 
-static constexpr StringLiteral algebraTest = R"(// RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-apply-algebra{$RULES}))' | FileCheck %s
+static constexpr StringLiteral algebraTest =
+    R"(// RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-apply-algebra{$RULES}))' | FileCheck %s
 
 // CHECK-LABEL: @match
 // CHECK-SAME:  (%[[X:.*]]: tensor<2x3xf32>, %[[Y:.*]]: tensor<3xf32>)
@@ -123,7 +127,8 @@ int kiln::writeNewRule(const NewRule &rule, const RuleLibrary &library) {
   bool fusion = rule.kind == RuleKind::Fusion;
   // A test of a built-in rule lies elsewhere; the folder is no part of it.
   std::string body = fill(fusion ? fusionTest : algebraTest, "$RULES", "rules=%S only=$NAME");
-  if (!write(file, (fusion ? fusionRule : algebraRule)) || !write(test, fill(body, "$NAME", rule.name)))
+  if (!write(file, (fusion ? fusionRule : algebraRule)) ||
+      !write(test, fill(body, "$NAME", rule.name)))
     return 4;
   outs() << file << "\n"
          << test << "\n\n"

@@ -37,12 +37,11 @@ static cl::opt<bool> natives("natives", cl::desc("Print what rules may call"), c
 
 static cl::opt<std::string> newName(cl::Positional, cl::Required, cl::desc("<name>"),
                                     cl::cat(category), cl::sub(newCommand));
-static cl::opt<RuleKind> newKind("kind", cl::desc("What the rule does:"), cl::init(RuleKind::Fusion),
-                                 cl::values(clEnumValN(RuleKind::Fusion, "fusion",
-                                                       "asks for a kernel of several ops (default)"),
-                                            clEnumValN(RuleKind::Algebra, "algebra",
-                                                       "replaces ops by others")),
-                                 cl::cat(category), cl::sub(newCommand));
+static cl::opt<RuleKind> newKind(
+    "kind", cl::desc("What the rule does:"), cl::init(RuleKind::Fusion),
+    cl::values(clEnumValN(RuleKind::Fusion, "fusion", "asks for a kernel of several ops (default)"),
+               clEnumValN(RuleKind::Algebra, "algebra", "replaces ops by others")),
+    cl::cat(category), cl::sub(newCommand));
 static cl::opt<std::string> newFolder("into", cl::value_desc("folder"), cl::init("."),
                                       cl::desc("Where (default: the current folder)"),
                                       cl::cat(category), cl::sub(newCommand));
@@ -55,7 +54,8 @@ static cl::opt<unsigned> instances("n", cl::init(4), cl::value_desc("N"),
 static cl::opt<uint64_t> seed("seed", cl::init(1), cl::value_desc("N"),
                               cl::desc("Of the random choices (default 1)"), cl::cat(category),
                               cl::sub(checkCommand));
-static cl::opt<bool> noRun("no-run", cl::desc("Compile nothing: compare reference evaluations only"),
+static cl::opt<bool> noRun("no-run",
+                           cl::desc("Compile nothing: compare reference evaluations only"),
                            cl::cat(category), cl::sub(checkCommand));
 
 static cl::opt<std::string> model(cl::Positional, cl::Required, cl::desc("<model.onnx>"),
@@ -67,9 +67,7 @@ static cl::opt<bool> json("json", cl::desc("One JSON document"), cl::cat(categor
 // list, show
 //===----------------------------------------------------------------------===//
 
-static StringRef kindName(RuleKind kind) {
-  return kind == RuleKind::Fusion ? "fusion" : "algebra";
-}
+static StringRef kindName(RuleKind kind) { return kind == RuleKind::Fusion ? "fusion" : "algebra"; }
 
 /// The first sentence of a rule's comment, in one line.
 static std::string summary(const Rule &rule) {

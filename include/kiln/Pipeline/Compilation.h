@@ -83,9 +83,8 @@ public:
   /// The artefact of a graph that `make` builds in the compiler's context, in the
   /// place of a model: a module with a function @main of kiln ops, named inputs
   /// and outputs (ModelAttributes.h).
-  bool compileGraph(
-      llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(mlir::MLIRContext &)> make,
-      llvm::StringRef output, const CompileOptions &options, DiagnosticEngine &diags);
+  bool compileGraph(llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(mlir::MLIRContext &)> make,
+                    llvm::StringRef output, const CompileOptions &options, DiagnosticEngine &diags);
 
   /// Writes the text of a stage (up to Asm) to a file; "-" is standard output.
   bool emit(llvm::StringRef model, Stage stage, llvm::StringRef output,
