@@ -24,7 +24,7 @@ extern "C" {
 
 #define KILN_MODULE_MAGIC 0x4d4e4c4bu /* "KLNM" */
 #define KILN_MODULE_ABI_MAJOR 1
-#define KILN_MODULE_ABI_MINOR 0
+#define KILN_MODULE_ABI_MINOR 1
 
 /* Alignment in bytes of the arena, of every buffer in it, of every constant in
  * the weights section and of the scratch area. */
