@@ -35,7 +35,9 @@ extern "C" {
 #define KILN_MODULE_MAX_CHUNKS 16
 
 /* An element type as DLPack writes it (lanes is 1): kDLInt 0, kDLUInt 1,
- * kDLFloat 2, kDLBfloat 4, kDLBool 6 (8 bits, 0 or 1). */
+ * kDLFloat 2, kDLBfloat 4, kDLBool 6 (8 bits, 0 or 1), kDLFloat8_e4m3fn 10 ...
+ * kDLFloat4_e2m1fn 17. Types of less than 8 bits are never packed: an element
+ * takes a byte (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED). */
 typedef struct kiln_module_dtype {
   uint8_t code;
   uint8_t bits;
@@ -212,6 +214,11 @@ typedef struct kiln_module {
   int32_t (*run)(kiln_module_frame *frame);
   uint32_t reads_inputs; /* bind() reads elements of inputs (a shape tensor) */
   uint32_t reserved;
+  /* Since 1.1. Of each input, then each output: the axis along which each row of
+   * the batch has one piece, all of one length; -1 when it is the same for all
+   * rows. NULL when there is no batch symbol, or rows do not stay apart. */
+  const int32_t *batch_axes;
+  const char *batch_obstacle; /* why they do not, or NULL */
 } kiln_module;
 
 /* The symbol under which the emitter defines the table; hidden, so that the

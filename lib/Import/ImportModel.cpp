@@ -13,6 +13,7 @@
 #include "kiln/Reference/TensorData.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -138,28 +139,34 @@ public:
                       Twine(SymbolicValues::maxElements),
                   "a shape operand of static length");
   }
-  std::optional<SmallVector<int64_t>> constantInts(Value value) const override {
+  std::optional<Shape> knownExprs(Value value) const override {
     auto elements = importer.symbolic.find(value);
-    SmallVector<int64_t> ints;
-    for (const Expr &element : elements ? ArrayRef<Expr>(*elements) : ArrayRef<Expr>()) {
-      if (!element.constant())
-        return std::nullopt;
-      ints.push_back(*element.constant());
-    }
-    return elements ? std::optional(ints) : std::nullopt;
+    return elements ? std::optional(Shape(elements->begin(), elements->end())) : std::nullopt;
   }
-  Expr freshSymbol(StringRef hint, bool isSize) override {
-    return importer.symbolic.fresh(hint, isSize);
-  }
-  Shape bind(Value tensor, StringRef hint, bool isSize) override {
-    auto symbols = importer.symbolic.bind(tensor, b, loc, hint, isSize);
+  Shape bind(Value tensor, StringRef hint) override {
+    auto symbols = importer.symbolic.bind(tensor, b, loc, hint, /*isSize=*/false);
     return Shape(symbols.begin(), symbols.end());
   }
-  void require(const Expr &x, const Expr &y, const Twine &text) override {
-    if (x == y)
+  Shape bindSizes(Value tensor, StringRef hint, const Twine &what) override {
+    auto symbols = importer.symbolic.bind(tensor, b, loc, hint, /*isSize=*/true);
+    for (const Expr &size : symbols)
+      addRequire(0, size, "0 <= " + what, Relation::AtMost);
+    return Shape(symbols.begin(), symbols.end());
+  }
+  void require(const Expr &x, const Expr &y, const Twine &text, Relation relation) override {
+    bool provable = x == y;
+    if (relation == Relation::AtMost)
+      provable |= (y - x).isNonNegative();
+    if (relation == Relation::Broadcast)
+      provable |= x.isConstant(1) || y.isConstant(1);
+    auto left = x.constant(), right = y.constant();
+    if (left && right) {
+      if (!holds(relation, *left, *right))
+        (void)invalid(text + ": got " + Twine(*left) + " and " + Twine(*right));
       return;
-    auto message = (Twine(node.label()) + ": " + text).str();
-    RequireOp::create(b, loc, exprsAttr(b.getContext(), {x, y}), b.getStringAttr(message));
+    }
+    if (!provable)
+      addRequire(x, y, text, relation);
   }
 
   FailureOr<SmallVector<Value>> importGraph(StringRef attribute, ValueRange inputs) override {
@@ -192,6 +199,11 @@ public:
   }
 
 private:
+  void addRequire(const Expr &x, const Expr &y, const Twine &text, Relation relation) {
+    auto message = (Twine(node.label()) + ": " + text).str();
+    RequireOp::create(b, loc, exprsAttr(b.getContext(), {x, y}), b.getStringAttr(message),
+                      b.getStringAttr(nameOf(relation)));
+  }
   void locate(kiln::Diagnostic &diag) {
     diag.atNode(node.label()).withOp(node.opType, node.domain, node.opset);
   }
@@ -202,14 +214,33 @@ private:
 
 } // namespace
 
+/// Elements of a few bits, packed from the lowest bit on, as a byte each.
+static TensorData unpack(const onnx::Tensor &tensor, RankedTensorType type, unsigned width) {
+  TensorData data(type);
+  bool isSigned = type.getElementType().isSignlessInteger();
+  for (int64_t i = 0; i < data.size(); ++i) {
+    auto at = static_cast<uint64_t>(i) * width;
+    unsigned both = tensor.data[at / 8];
+    if (at % 8 + width > 8)
+      both |= static_cast<unsigned>(tensor.data[at / 8 + 1]) << 8;
+    uint64_t bits = (both >> (at % 8)) & llvm::maxUIntN(width);
+    data.mutableBytes()[i] = static_cast<char>(isSigned ? llvm::SignExtend64(bits, width)
+                                                        : static_cast<int64_t>(bits));
+  }
+  return data;
+}
+
 ElementsAttr ModelImporter::elements(const onnx::Tensor &tensor, const Twine &what) {
   Type type = elementTypeOfOnnx(&context, static_cast<int64_t>(tensor.elemType));
   if (!type) {
     diags->report(Diag::UnsupportedType, what.str(), onnx::elemTypeName(tensor.elemType));
     return nullptr;
   }
-  TensorData data(RankedTensorType::get(tensor.dims, type),
-                  reinterpret_cast<const char *>(tensor.data), tensor.owner);
+  auto tensorType = RankedTensorType::get(tensor.dims, type);
+  if (unsigned width = onnx::elemTypeBits(tensor.elemType); width < 8)
+    return elementsAttr(unpack(tensor, tensorType, width),
+                        tensor.name.empty() ? "constant" : tensor.name);
+  TensorData data(tensorType, reinterpret_cast<const char *>(tensor.data), tensor.owner);
   return elementsAttr(data, tensor.name.empty() ? "constant" : tensor.name);
 }
 

@@ -169,10 +169,11 @@ private:
     return followers[op];
   }
 
-  /// Takes in producers that `wanted` accepts until none is left.
+  /// Takes in producers that `wanted` accepts until none is left. Members are
+  /// visited once, new ones last: a producer that has to wait for a user is seen
+  /// again when that joins, and nothing else makes one more acceptable.
   void extend(Group &group, function_ref<bool(Operation *)> wanted) {
-    for (size_t i = 0; i < group.ops.size(); ++i) {
-      bool changed = false;
+    for (size_t i = 0; i < group.ops.size(); ++i)
       for (Value operand : group.ops[i]->getOperands()) {
         Operation *producer = operand.getDefiningOp();
         if (!producer || group.ops.contains(producer) || !needsKernel(producer) ||
@@ -181,12 +182,7 @@ private:
         group.ops.insert(producer);
         if (table.find(producer)->kernel)
           group.anchor = producer;
-        changed = true;
       }
-      // A new member may be the last user that another producer waited for.
-      if (changed)
-        i = static_cast<size_t>(-1);
-    }
   }
 
   /// A group of the root and what leads to an anchor.

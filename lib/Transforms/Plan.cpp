@@ -334,7 +334,8 @@ private:
       for (const Expr &side : exprsOf(require.getPair()))
         side.forEachSymbol([&](StringRef name) { ready &= known.contains(name); });
       if (ready)
-        plan::RequireOp::create(b, require.getLoc(), require.getPair(), require.getText());
+        plan::RequireOp::create(b, require.getLoc(), require.getPair(), require.getText(),
+                                require.getRelation());
       return ready;
     });
   }
@@ -373,7 +374,11 @@ private:
                         : constantBuffer(constant, packedLayout(anchor, layouts.back())));
     }
     SmallVector<Expr> symbols;
-    StringRef kernel = kernelFor(fusion, layouts, symbols);
+    StringRef kernel = kernelFor(fusion.getKernel(), fusion.getScheduleAttr(), layouts, symbols,
+                                 [&](Region &region) {
+                                   IRMapping map;
+                                   fusion.getBody().cloneInto(&region, map);
+                                 });
     for (Value result : fusion.getOutputs()) {
       buffers[result] = placeFor(result);
       outs.push_back(buffers[result]);
@@ -399,34 +404,30 @@ private:
     return kernels->layoutOf(anchor, argument.use_begin()->getOperandNumber(), target);
   }
 
-  /// The kernel that computes `fusion`, made when no equal one exists; `symbols`
+  /// The kernel whose region `fill` makes, unless an equal one exists; `symbols`
   /// gets what its symbols stand for here.
-  StringRef kernelFor(FusionOp fusion, ArrayRef<std::string> layouts, SmallVector<Expr> &symbols) {
+  StringRef kernelFor(StringRef family, DictionaryAttr schedule, ArrayRef<std::string> layouts,
+                      SmallVector<Expr> &symbols, function_ref<void(Region &)> fill) {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPoint(program);
-    SmallVector<Attribute> symbolNames;
     auto kernel = plan::KernelOp::create(
-        b, b.getUnknownLoc(), "kernel", fusion.getKernel(), b.getArrayAttr({}),
-        b.getStrArrayAttr(SmallVector<StringRef>(layouts.begin(), layouts.end())),
-        fusion.getScheduleAttr());
-    IRMapping map;
-    fusion.getBody().cloneInto(&kernel.getBody(), map);
+        b, b.getUnknownLoc(), "kernel", family, b.getArrayAttr({}),
+        b.getStrArrayAttr(SmallVector<StringRef>(layouts.begin(), layouts.end())), schedule);
+    fill(kernel.getBody());
     Block &body = kernel.getBody().front();
     for (Operation &op : body)
       op.setLoc(b.getUnknownLoc());
-    SmallVector<NamedSize> sizes;
-    if (fusion.getKernel() == "loop")
-      sizes = mergeAxes(body, table);
-    symbols = renameSymbols(kernel, body);
-    for (Expr &symbol : symbols)
-      for (const auto &[name, size] : sizes)
-        if (symbol.symbolName() == name) {
-          symbol = size;
-          break;
-        }
-    for (size_t i = 0; i < symbols.size(); ++i)
-      symbolNames.push_back(
-          b.getStringAttr((symbols[i].isNonNegative() ? "s" : "%s") + llvm::utostr(i)));
+    SmallVector<NamedSize> merged;
+    if (family == "loop")
+      merged = mergeAxes(body, table);
+    SmallVector<Attribute> symbolNames;
+    for (const NamedSize &symbol : renameSymbols(kernel, body)) {
+      symbolNames.push_back(b.getStringAttr(symbol.first));
+      auto size = llvm::find_if(merged, [&](const NamedSize &size) {
+        return symbol.second.symbolName() == size.first;
+      });
+      symbols.push_back(size == merged.end() ? symbol.second : size->second);
+    }
     kernel.setSymbolsAttr(b.getArrayAttr(symbolNames));
 
     std::string text;
@@ -458,19 +459,18 @@ private:
   }
 
   void copyOutputs() {
-    for (auto [value, index] : copies) {
+    for (auto [copied, index] : copies) {
+      Value value = copied;
       b.setInsertionPointToEnd(&program.getBody().front());
       Value source = bufferOf(value);
-      OpBuilder fb(function.getBody().front().getTerminator());
-      auto fusion =
-          FusionOp::create(fb, value.getLoc(), TypeRange{value.getType()}, ValueRange{value},
-                           "loop", "", StringAttr(), DictionaryAttr(), DictionaryAttr());
-      Block &body = fusion.getBody().emplaceBlock();
-      Value argument = body.addArgument(value.getType(), value.getLoc());
-      fb.setInsertionPointToEnd(&body);
-      YieldOp::create(fb, value.getLoc(), argument);
       SmallVector<Expr> symbols;
-      StringRef kernel = kernelFor(fusion, std::string(), symbols);
+      StringRef kernel =
+          kernelFor("loop", DictionaryAttr(), std::string(), symbols, [&](Region &region) {
+            Block &body = region.emplaceBlock();
+            Value argument = body.addArgument(value.getType(), b.getUnknownLoc());
+            auto inside = OpBuilder::atBlockEnd(&body);
+            YieldOp::create(inside, b.getUnknownLoc(), argument);
+          });
       Value out =
           plan::OutputOp::create(b, value.getLoc(), value.getType(), b.getI64IntegerAttr(index));
       plan::LaunchOp::create(b, value.getLoc(), kernel, source, out,

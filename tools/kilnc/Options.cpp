@@ -48,7 +48,7 @@ static cl::list<std::string>
                   "called <input>_<axis>"),
          cl::cat(category));
 static cl::opt<std::string> batchDim("batch-dim", cl::value_desc("NAME"),
-                                     cl::desc("The dimension that is the batch"),
+                                     cl::desc("The dimension that is the batch: proves that requests may share runs"),
                                      cl::cat(category));
 static cl::opt<unsigned> optLevel("O", cl::Prefix, cl::init(2), cl::value_desc("0-3"),
                                   cl::desc("Optimization level (default 2)"), cl::cat(category));
@@ -248,6 +248,9 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
     return usage(diags, "no model given; kilnc --help lists the options");
   if (target != "cpu")
     return usage(diags, "--target: unknown target '" + target + "'; known: cpu");
+  constexpr unsigned mostJobs = 4096;
+  if (jobs > mostJobs)
+    return usage(diags, "-j: the number of threads is 0 (one a core) to " + Twine(mostJobs));
   if (optLevel > 3)
     return usage(diags, "-O: the level is 0, 1, 2 or 3");
   if (stopAfter().getNumOccurrences()) {

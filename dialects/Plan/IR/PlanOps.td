@@ -105,8 +105,9 @@ def Plan_BindOp : Plan_Op<"bind"> {
 }
 
 def Plan_RequireOp : Plan_Op<"require"> {
-  let summary = "The run must see two equal sizes.";
-  let arguments = (ins Kiln_ExprsAttr:$pair, StrAttr:$text);
+  let summary = "The run must see two numbers that fit each other, as kiln.require says.";
+  let arguments = (ins Kiln_ExprsAttr:$pair, StrAttr:$text,
+                       DefaultValuedStrAttr<StrAttr, "equal">:$relation);
   let assemblyFormat = "$pair $text attr-dict";
 }
 

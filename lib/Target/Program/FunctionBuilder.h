@@ -7,6 +7,7 @@
 #ifndef KILN_LIB_TARGET_PROGRAM_FUNCTIONBUILDER_H
 #define KILN_LIB_TARGET_PROGRAM_FUNCTIONBUILDER_H
 
+#include "dialects/Kiln/IR/Relation.h"
 #include "dialects/Kiln/IR/TensorTypes.h"
 #include "kiln-c/ModuleABI.h"
 #include "kiln/Codegen/EmitExpr.h"
@@ -112,9 +113,18 @@ public:
   void require(plan::RequireOp op, unsigned constraint, mlir::Value fault) {
     Shape pair = exprsOf(op.getPair());
     mlir::Value left = size(pair[0]), right = size(pair[1]);
-    mlir::Value differ =
-        mlir::arith::CmpIOp::create(b, loc, mlir::arith::CmpIPredicate::ne, left, right);
-    returnIf(differ, KILN_MODULE_CONSTRAINT, [&] {
+    Relation relation = *relationNamed(op.getRelation());
+    using Predicate = mlir::arith::CmpIPredicate;
+    auto compare = [&](Predicate predicate, mlir::Value x, mlir::Value y) -> mlir::Value {
+      return mlir::arith::CmpIOp::create(b, loc, predicate, x, y);
+    };
+    mlir::Value clash =
+        compare(relation == Relation::AtMost ? Predicate::sgt : Predicate::ne, left, right);
+    if (relation == Relation::Broadcast)
+      for (mlir::Value side : {left, right})
+        clash =
+            mlir::arith::AndIOp::create(b, loc, clash, compare(Predicate::ne, side, constant(1)));
+    returnIf(clash, KILN_MODULE_CONSTRAINT, [&] {
       store(constant32(constraint), fault, offsetof(kiln_module_fault, constraint));
       store(left, fault, offsetof(kiln_module_fault, left));
       store(right, fault, offsetof(kiln_module_fault, right));
@@ -125,7 +135,7 @@ public:
   void bind(plan::BindOp op, mlir::Value data) {
     mlir::Type element =
         llvm::cast<mlir::RankedTensorType>(op.getTensor().getType()).getElementType();
-    int64_t bytes = element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
+    int64_t bytes = elementBytes(element);
     for (auto [i, name] : llvm::enumerate(op.getSymbols())) {
       mlir::Value value = load(b.getIntegerType(static_cast<unsigned>(bytes * 8)),
                                at(data, static_cast<int64_t>(i) * bytes));

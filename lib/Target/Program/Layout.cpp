@@ -17,8 +17,7 @@ using namespace kiln;
 
 Expr kiln::bytesOf(Type tensor) {
   Type element = cast<RankedTensorType>(tensor).getElementType();
-  int64_t bytes = element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
-  return elementCount(shapeOf(tensor)) * Expr(bytes);
+  return elementCount(shapeOf(tensor)) * Expr(elementBytes(element));
 }
 
 unsigned ProgramLayout::symbolIndex(StringRef name) const {
@@ -37,7 +36,10 @@ bool ProgramLayout::isLate(plan::AllocOp alloc) const {
   return alloc.getOnHeap() || isLate(alloc.getType());
 }
 
-bool ProgramLayout::isLate(Type tensor) const { return isLate(elementCount(shapeOf(tensor))); }
+bool ProgramLayout::isLate(Type tensor) const {
+  // Not of the number of elements: that is known when a dim is 0.
+  return llvm::any_of(shapeOf(tensor), [&](const Expr &dim) { return isLate(dim); });
+}
 
 bool ProgramLayout::isEarly(plan::BindOp bind) const {
   return !bind.getSymbols().empty() &&

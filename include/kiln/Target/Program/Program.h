@@ -82,6 +82,10 @@ void buildProgram(plan::ProgramOp program, const ProgramLayout &layout,
 
 struct ModuleInfo {
   std::string name, producer, target, features, batchSymbol;
+  /// Of each input, then each output; empty when rows do not stay apart, and
+  /// then why.
+  llvm::SmallVector<int32_t> batchAxes;
+  std::string batchObstacle;
   uint8_t digest[32] = {};
 };
 
