@@ -376,8 +376,9 @@ void ModelImporter::importNode(const onnx::Node &node, unsigned depth) {
   const uint64_t most = onnx::LoadOptions().maxNodes;
   if (++imported > most) {
     if (imported == most + 1)
-      diags->report(Diag::UnsupportedForm, "the model's branches and loops import nodes more than " +
-                                               std::to_string(most) + " times");
+      diags->report(Diag::UnsupportedForm,
+                    "the model's branches and loops import nodes more than " +
+                        std::to_string(most) + " times");
     return poison(node);
   }
   auto isMissing = [&](onnx::ValueId id) { return missing.contains(id); };

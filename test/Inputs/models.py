@@ -69,11 +69,11 @@ def graph(nodes, inputs, outputs):
     return field(1, nodes) + field(2, "inner") + field(11, untyped(inputs)) + field(12, untyped(outputs))
 
 
-def branches(then, otherwise, output, rest=(), inputs=()):
+def branches(then, otherwise, output, rest=(), inputs=(), constants=()):
     """y = c ? then : otherwise, both made from x[2, n]; then the rest."""
     choice = node("If", "c", "y", then_branch=graph([then], [], ["t"]), else_branch=graph([otherwise], [], ["e"]))
     one = tensor("one", INT64, [1], [1])
-    return model([choice, *rest], [value("c", BOOL, []), value("x", FLOAT, [2, "n"]), *inputs], [output], [one])
+    return model([choice, *rest], [value("c", BOOL, []), value("x", FLOAT, [2, "n"]), *inputs], [output], [one, *constants])
 
 
 def loop(body):
@@ -106,6 +106,12 @@ MODELS = {
         SQUEEZE, IDENTITY, value("z", FLOAT, [2, 2]), [node("Gemm", "yw", "z")], [value("w", FLOAT, ["n", 2])]
     ),
     "if-ranks-sum": branches(SQUEEZE, IDENTITY, value("z", FLOAT, []), [node("ReduceSum", "y", "z", keepdims=0)]),
+    "if-ranks-lacking": branches(
+        SQUEEZE, IDENTITY, field(1, "z"),
+        [node("Loop", ["one", "", "y"], "z", body=graph(
+            [node("Identity", ["go"], ["on"]), node("Unsqueeze", ["s", "zero"], ["t2"])], ["i", "go", "s"], ["on", "t2"]))],
+        constants=[tensor("zero", INT64, [1], [0])],
+    ),  # fmt: skip
     # What a loop carries must keep its type and rank.
     "loop-type": loop(node("Cast", "s", "t", to=DOUBLE)),
     "loop-rank": loop(node("Unsqueeze", ["s", "zero"], "t")),

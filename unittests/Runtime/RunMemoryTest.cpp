@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "Pool.h"
 #include "RunMemory.h"
+#include "Pool.h"
 
 #include <cstring>
 #include <gtest/gtest.h>
