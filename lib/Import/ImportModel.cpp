@@ -188,8 +188,8 @@ static TensorData unpack(const onnx::Tensor &tensor, RankedTensorType type, unsi
     if (at % 8 + width > 8)
       both |= static_cast<unsigned>(tensor.data[at / 8 + 1]) << 8;
     uint64_t bits = (both >> (at % 8)) & llvm::maxUIntN(width);
-    data.mutableBytes()[i] = static_cast<char>(isSigned ? llvm::SignExtend64(bits, width)
-                                                        : static_cast<int64_t>(bits));
+    data.mutableBytes()[i] =
+        static_cast<char>(isSigned ? llvm::SignExtend64(bits, width) : static_cast<int64_t>(bits));
   }
   return data;
 }

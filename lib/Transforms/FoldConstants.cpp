@@ -15,9 +15,12 @@ using namespace kiln;
 /// A result may be so many bytes larger than what it is made from.
 static constexpr int64_t allowedGrowth = 64 << 10;
 
-static int64_t bytesOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return tensor.getNumElements() * elementBytes(tensor.getElementType());
+/// A float: a model may ask for tensors of any size.
+static double bytesOf(RankedTensorType type) {
+  auto bytes = static_cast<double>(elementBytes(type.getElementType()));
+  for (int64_t size : type.getShape())
+    bytes *= static_cast<double>(size);
+  return bytes;
 }
 
 /// Operands of `op` as data, when all are constants and folding pays.
@@ -26,19 +29,19 @@ static std::optional<SmallVector<TensorData>> foldableOperands(Operation *op) {
       op->hasTrait<OpTrait::ConstantLike>() || !isMemoryEffectFree(op))
     return std::nullopt;
   SmallVector<TensorData> operands;
-  int64_t operandBytes = 0, resultBytes = 0;
+  double operandBytes = 0, resultBytes = 0;
   for (Value operand : op->getOperands()) {
     ElementsAttr attr = constantOf(operand);
     auto data = attr ? tensorDataOf(attr) : std::nullopt;
     if (!data)
       return std::nullopt;
-    operandBytes += attr.isSplat() ? 0 : data->byteSize();
+    operandBytes += attr.isSplat() ? 0 : static_cast<double>(data->byteSize());
     operands.push_back(*data);
   }
   for (Type type : op->getResultTypes()) {
     if (!isa<RankedTensorType>(type) || !cast<RankedTensorType>(type).hasStaticShape())
       return std::nullopt;
-    resultBytes += bytesOf(type);
+    resultBytes += bytesOf(cast<RankedTensorType>(type));
   }
   if (resultBytes > operandBytes + allowedGrowth)
     return std::nullopt;

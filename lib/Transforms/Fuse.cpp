@@ -98,10 +98,17 @@ private:
 
   /// Something in the group may pull an element of `op` more than once.
   bool isPulledOften(Operation *op, const Group &group) const {
-    return llvm::any_of(op->getUsers(), [&](Operation *user) {
-      return group.ops.contains(user) &&
-             (table.find(user)->reads == Reads::Often || isPulledOften(user, group));
-    });
+    // Each user once: there may be more ways to them than anybody can go.
+    llvm::SmallSetVector<Operation *, 8> users(op->user_begin(), op->user_end());
+    for (size_t i = 0; i < users.size(); ++i) {
+      Operation *user = users[i];
+      if (!group.ops.contains(user))
+        continue;
+      if (table.find(user)->reads == Reads::Often)
+        return true;
+      users.insert(user->user_begin(), user->user_end());
+    }
+    return false;
   }
 
   /// Vector instructions that would be repeated.

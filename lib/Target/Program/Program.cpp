@@ -108,13 +108,13 @@ public:
     auto compare = [&](arith::CmpIPredicate predicate, Value x, Value y) -> Value {
       return arith::CmpIOp::create(b, loc, predicate, x, y);
     };
-    Value clash = compare(relation == Relation::AtMost ? arith::CmpIPredicate::sgt
-                                                       : arith::CmpIPredicate::ne,
-                          left, right);
+    Value clash =
+        compare(relation == Relation::AtMost ? arith::CmpIPredicate::sgt : arith::CmpIPredicate::ne,
+                left, right);
     if (relation == Relation::Broadcast)
       for (Value side : {left, right})
-        clash = arith::AndIOp::create(
-            b, loc, clash, compare(arith::CmpIPredicate::ne, side, constant(1)));
+        clash = arith::AndIOp::create(b, loc, clash,
+                                      compare(arith::CmpIPredicate::ne, side, constant(1)));
     returnIf(clash, KILN_MODULE_CONSTRAINT, [&] {
       store(constant32(constraint), fault, offsetof(kiln_module_fault, constraint));
       store(left, fault, offsetof(kiln_module_fault, left));
