@@ -25,7 +25,8 @@ class ModelImporter {
 public:
   ModelImporter(onnx::Model &model, const ImportOptions &options, const ImportTable &table,
                 MLIRContext &context, kiln::DiagnosticEngine &diags)
-      : model(model), options(options), table(table), context(context), b(&context), diags(diags) {}
+      : model(model), options(options), table(table), context(context), b(&context), diags(&diags) {
+  }
 
   OwningOpRef<ModuleOp> run();
 
@@ -34,13 +35,29 @@ public:
   const ImportTable &table;
   MLIRContext &context;
   OpBuilder b;
-  kiln::DiagnosticEngine &diags;
+  /// Another one while something is tried.
+  kiln::DiagnosticEngine *diags;
   SymbolicValues symbolic;
   DenseMap<onnx::ValueId, Value> values;
   /// Values that a reported node should have made.
   DenseSet<onnx::ValueId> missing;
 
+  /// A graph of which some nodes have been imported.
+  struct GraphState {
+    const onnx::Graph &graph;
+    size_t next = 0;
+    /// The values of its outputs, when a node has ended it.
+    std::optional<SmallVector<Value>> outputs = std::nullopt;
+  };
+  /// The one that nodes are taken from; null while a schema's function is
+  /// expanded: its nodes are no graph's.
+  GraphState *current = nullptr;
+
   void importNode(const onnx::Node &node, unsigned depth);
+  void importNodes();
+  void importInitializers(const onnx::Graph &graph);
+  FailureOr<SmallVector<Value>> importSubgraph(const onnx::Graph &graph, ValueRange inputs);
+  FailureOr<NodeImporter::Rest> importRest(const onnx::Node &node, ValueRange outputs);
   ElementsAttr elements(const onnx::Tensor &tensor, const Twine &what);
 
 private:
@@ -134,6 +151,7 @@ public:
       addRequire(0, size, "0 <= " + what, Relation::AtMost);
     return Shape(symbols.begin(), symbols.end());
   }
+  Expr freshSize(StringRef hint) override { return importer.symbolic.fresh(hint, /*isSize=*/true); }
   void require(const Expr &x, const Expr &y, const Twine &text, Relation relation) override {
     bool provable = x == y;
     if (relation == Relation::AtMost)
@@ -150,15 +168,32 @@ public:
       addRequire(x, y, text, relation);
   }
 
+  FailureOr<SmallVector<Value>> importGraph(StringRef attribute, ValueRange inputs) override {
+    auto *a = node.attribute(attribute);
+    if (!a || a->graphs.empty())
+      return invalid("attribute '" + attribute + "' is missing");
+    return importer.importSubgraph(*a->graphs.front(), inputs);
+  }
+  FailureOr<Rest> importRest(ValueRange outputs) override {
+    if (!importer.current)
+      return refuse("outputs whose ranks depend on the run, in the function of an operator",
+                    "outputs of one rank");
+    return importer.importRest(node, outputs);
+  }
+  void endGraph(ValueRange outputs) override {
+    importer.current->outputs = SmallVector<Value>(outputs);
+  }
+  void forget(Region &region) override { importer.symbolic.forget(region); }
+
   LogicalResult refuse(const Twine &reason, const Twine &hint) override {
-    auto &diag = importer.diags.report(Diag::UnsupportedForm, reason.str());
+    auto &diag = importer.diags->report(Diag::UnsupportedForm, reason.str());
     locate(diag);
     if (std::string text = hint.str(); !text.empty())
       diag.nearestSupported(text);
     return failure();
   }
   LogicalResult invalid(const Twine &reason) override {
-    locate(importer.diags.report(Diag::SchemaViolation, reason.str()));
+    locate(importer.diags->report(Diag::SchemaViolation, reason.str()));
     return failure();
   }
 
@@ -197,7 +232,7 @@ static TensorData unpack(const onnx::Tensor &tensor, RankedTensorType type, unsi
 ElementsAttr ModelImporter::elements(const onnx::Tensor &tensor, const Twine &what) {
   Type type = elementTypeOfOnnx(&context, static_cast<int64_t>(tensor.elemType));
   if (!type) {
-    diags.report(Diag::UnsupportedType, what.str(), onnx::elemTypeName(tensor.elemType));
+    diags->report(Diag::UnsupportedType, what.str(), onnx::elemTypeName(tensor.elemType));
     return nullptr;
   }
   auto tensorType = RankedTensorType::get(tensor.dims, type);
@@ -239,13 +274,13 @@ std::optional<RankedTensorType> ModelImporter::inputType(const onnx::ValueInfo &
                      ? elementTypeOfOnnx(&context, static_cast<int64_t>(info.type.elemType))
                      : Type();
   if (!element) {
-    diags.report(Diag::UnsupportedType, "input '" + info.name + "'", info.type.str());
+    diags->report(Diag::UnsupportedType, "input '" + info.name + "'", info.type.str());
     return std::nullopt;
   }
   if (!info.type.hasShape) {
     diags
-        .report(Diag::UnsupportedForm,
-                "input '" + info.name + "' has no shape, so its rank is not known")
+        ->report(Diag::UnsupportedForm,
+                 "input '" + info.name + "' has no shape, so its rank is not known")
         .nearestSupported("a shape with named or unnamed dimensions");
     return std::nullopt;
   }
@@ -279,7 +314,11 @@ bool ModelImporter::importInputs(func::FuncOp function) {
       return false;
     values[id] = function.getArgument(index);
   }
-  for (const onnx::Initializer &initializer : model.graph.initializers) {
+  return good;
+}
+
+void ModelImporter::importInitializers(const onnx::Graph &graph) {
+  for (const onnx::Initializer &initializer : graph.initializers) {
     if (initializer.isInput)
       continue;
     StringRef name = model.values[initializer.value].name;
@@ -290,7 +329,6 @@ bool ModelImporter::importInputs(func::FuncOp function) {
     }
     values[initializer.value] = ConstantOp::create(b, NameLoc::get(b.getStringAttr(name)), value);
   }
-  return good;
 }
 
 ImportHandler ModelImporter::handlerOf(const onnx::Node &node) const {
@@ -304,8 +342,8 @@ bool ModelImporter::isSupported(const onnx::Node &node) const {
 
 void ModelImporter::reportUnsupported(const onnx::Node &node) {
   diags
-      .report(Diag::UnsupportedOperator, node.opType, node.domain.empty() ? "ai.onnx" : node.domain,
-              node.opset)
+      ->report(Diag::UnsupportedOperator, node.opType,
+               node.domain.empty() ? "ai.onnx" : node.domain, node.opset)
       .atNode(node.label())
       .withOp(node.opType, node.domain, node.opset);
 }
@@ -331,8 +369,13 @@ static onnx::Type onnxTypeOf(Value value, const onnx::Type &known) {
 }
 
 void ModelImporter::importNode(const onnx::Node &node, unsigned depth) {
-  if (llvm::any_of(node.inputs, [&](onnx::ValueId id) { return missing.contains(id); }))
+  auto isMissing = [&](onnx::ValueId id) { return missing.contains(id); };
+  if (llvm::any_of(node.inputs, isMissing))
     return poison(node);
+  for (const onnx::Attribute &attribute : node.attributes)
+    for (const auto &graph : attribute.graphs)
+      if (llvm::any_of(graph->captures, isMissing))
+        return poison(node);
 
   Location loc = NameLoc::get(b.getStringAttr(node.name.empty() ? node.label() : node.name));
   // What inference and verifiers say about this node.
@@ -342,11 +385,13 @@ void ModelImporter::importNode(const onnx::Node &node, unsigned depth) {
       complaint = diag.str();
     return success();
   });
-  size_t errorsBefore = diags.errorCount();
+  size_t errorsBefore = diags->errorCount();
   if (ImportHandler handle = handlerOf(node)) {
     OnnxNodeImporter importer(*this, node, loc);
     auto results = handle(importer);
     bool good = succeeded(results);
+    if (good && current && current->outputs)
+      return;
     for (auto [i, id] : llvm::enumerate(node.outputs)) {
       if (id == onnx::noValue)
         continue;
@@ -356,7 +401,7 @@ void ModelImporter::importNode(const onnx::Node &node, unsigned depth) {
       else
         missing.insert(id), good = false;
     }
-    if (!good && diags.errorCount() == errorsBefore)
+    if (!good && diags->errorCount() == errorsBefore)
       (void)importer.invalid(complaint.empty() ? "the importer gave no result" : complaint);
     return;
   }
@@ -367,26 +412,79 @@ void ModelImporter::importNode(const onnx::Node &node, unsigned depth) {
   onnx::Expansion expansion;
   // Function bodies call functions: a schema that expands into itself must end.
   constexpr unsigned maxDepth = 16;
-  if (depth < maxDepth && onnx::expandSchemaFunction(model, node, types, expansion, diags)) {
+  if (depth < maxDepth && onnx::expandSchemaFunction(model, node, types, expansion, *diags)) {
+    GraphState *outer = std::exchange(current, nullptr);
     for (const onnx::Node &inner : expansion.nodes)
       importNode(inner, depth + 1);
+    current = outer;
     return;
   }
   poison(node);
-  if (diags.errorCount() == errorsBefore)
+  if (diags->errorCount() == errorsBefore)
     reportUnsupported(node);
 }
 
-void ModelImporter::importOutputs(func::FuncOp function) {
-  SmallVector<Value> results;
-  SmallVector<Type> types;
-  for (const onnx::Output &output : model.graph.outputs) {
-    Value value = values.lookup(output.value);
-    if (!value)
-      return;
-    results.push_back(value);
-    types.push_back(value.getType());
+void ModelImporter::importNodes() {
+  const onnx::Graph &graph = current->graph;
+  if (current->next == 0)
+    for (const onnx::Node &node : graph.nodes)
+      if (!isSupported(node))
+        reportUnsupported(node);
+  while (!current->outputs && current->next < graph.nodes.size())
+    if (const onnx::Node &node = graph.nodes[current->next++]; isSupported(node))
+      importNode(node, 0);
+    else
+      poison(node);
+  if (current->outputs)
+    return;
+  // Go on after errors: the user wants to hear of every node at once.
+  current->outputs.emplace();
+  for (const onnx::Output &output : graph.outputs)
+    current->outputs->push_back(missing.contains(output.value) ? Value()
+                                                               : values.lookup(output.value));
+}
+
+FailureOr<SmallVector<Value>> ModelImporter::importSubgraph(const onnx::Graph &graph,
+                                                            ValueRange inputs) {
+  GraphState state{graph};
+  GraphState *outer = std::exchange(current, &state);
+  for (auto [id, value] : llvm::zip_equal(graph.inputs, inputs))
+    values[id] = value;
+  importInitializers(graph);
+  importNodes();
+  current = outer;
+  if (llvm::is_contained(*state.outputs, Value()))
+    return failure();
+  return *state.outputs;
+}
+
+FailureOr<NodeImporter::Rest> ModelImporter::importRest(const onnx::Node &node,
+                                                        ValueRange outputs) {
+  GraphState state{current->graph, current->next};
+  GraphState *outer = std::exchange(current, &state);
+  kiln::DiagnosticEngine tried(diags->file());
+  kiln::DiagnosticEngine *reports = std::exchange(diags, &tried);
+  DenseSet<onnx::ValueId> missingBefore = missing;
+  for (auto [id, value] : llvm::zip_equal(node.outputs, outputs))
+    values[id] = value;
+  importNodes();
+  current = outer;
+  diags = reports;
+  if (!tried.hasErrors() && !llvm::is_contained(*state.outputs, Value()))
+    return NodeImporter::Rest{*state.outputs, ""};
+  missing = std::move(missingBefore);
+  auto breaksModel = [](const kiln::Diagnostic &d) { return d.diag == Diag::SchemaViolation; };
+  if (tried.hasErrors() && llvm::all_of(tried.all(), breaksModel)) {
+    const kiln::Diagnostic &first = tried.all().front();
+    return NodeImporter::Rest{{}, first.node + ": " + first.message};
   }
+  diags->append(tried);
+  return failure();
+}
+
+void ModelImporter::importOutputs(func::FuncOp function) {
+  SmallVector<Value> results(*current->outputs);
+  SmallVector<Type> types(ValueRange(results).getTypes());
   func::ReturnOp::create(b, b.getUnknownLoc(), results);
   function.setFunctionType(FunctionType::get(&context, function.getArgumentTypes(), types));
   for (auto [i, output] : llvm::enumerate(model.graph.outputs))
@@ -409,9 +507,6 @@ void ModelImporter::setSymbols(ModuleOp module) {
 }
 
 OwningOpRef<ModuleOp> ModelImporter::run() {
-  for (const onnx::Node &node : model.graph.nodes)
-    if (!isSupported(node))
-      reportUnsupported(node);
   OwningOpRef<ModuleOp> module = ModuleOp::create(b.getUnknownLoc());
   b.setInsertionPointToEnd(module->getBody());
   auto function = func::FuncOp::create(b, b.getUnknownLoc(), "main", b.getFunctionType({}, {}));
@@ -423,16 +518,14 @@ OwningOpRef<ModuleOp> ModelImporter::run() {
       std::string known;
       for (const Symbol &symbol : symbols)
         known += (known.empty() ? "" : ", ") + symbol.modelName;
-      diags.report(Diag::Usage, "--dim " + name + ": the model has no such dimension" +
-                                    (known.empty() ? "" : " (it has " + known + ")"));
+      diags->report(Diag::Usage, "--dim " + name + ": the model has no such dimension" +
+                                     (known.empty() ? "" : " (it has " + known + ")"));
     }
-  // Go on after errors: the user wants to hear of every node at once.
-  for (const onnx::Node &node : model.graph.nodes)
-    if (isSupported(node))
-      importNode(node, 0);
-    else
-      poison(node);
-  if (diags.hasErrors())
+  importInitializers(model.graph);
+  GraphState state{model.graph};
+  current = &state;
+  importNodes();
+  if (diags->hasErrors())
     return nullptr;
   importOutputs(function);
   setSymbols(*module);

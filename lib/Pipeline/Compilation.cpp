@@ -26,15 +26,16 @@ struct Compiler::State {
   }
 
   /// Null, reported, when the CPU is unknown.
-  KernelCompiler *compilerFor(StringRef cpu, kiln::DiagnosticEngine &diags) {
-    auto &compiler = compilers[cpu.str()];
+  KernelCompiler *compilerFor(const CompileOptions &options, kiln::DiagnosticEngine &diags) {
+    auto &compiler = compilers[{options.cpu, options.minimalFiltering}];
     if (compiler)
       return compiler.get();
-    auto target = CPUTarget::create(cpu);
+    auto target = CPUTarget::create(options.cpu);
     if (!target) {
       diags.report(Diag::UnknownCPU, llvm::toString(target.takeError()));
       return nullptr;
     }
+    target->vector.minimalFiltering = options.minimalFiltering;
     compiler = std::make_unique<KernelCompiler>(context, tables.kernels, *target);
     return compiler.get();
   }
@@ -42,7 +43,7 @@ struct Compiler::State {
   /// Runs `work` on a new compilation.
   bool with(StringRef model, const CompileOptions &options, kiln::DiagnosticEngine &diags,
             function_ref<bool(Compilation &)> work) {
-    KernelCompiler *compiler = compilerFor(options.cpu, diags);
+    KernelCompiler *compiler = compilerFor(options, diags);
     if (!compiler)
       return false;
     Compilation compilation(context, tables, *compiler, model, options, diags);
@@ -53,7 +54,8 @@ struct Compiler::State {
 
   MLIRContext context;
   CompilerTables tables;
-  std::map<std::string, std::unique_ptr<KernelCompiler>> compilers; // by CPU
+  /// By CPU and minimalFiltering.
+  std::map<std::pair<std::string, bool>, std::unique_ptr<KernelCompiler>> compilers;
 };
 
 Compiler::Compiler() : state(std::make_unique<State>()) {}
@@ -76,6 +78,14 @@ bool Compiler::compileObject(StringRef model, StringRef output, StringRef header
                              const CompileOptions &options, kiln::DiagnosticEngine &diags) {
   return state->with(model, options, diags,
                      [&](Compilation &c) { return writeBoth(c, Stage::Obj, output, header); });
+}
+
+bool Compiler::compileGraph(function_ref<OwningOpRef<ModuleOp>(MLIRContext &)> make,
+                            StringRef output, const CompileOptions &options,
+                            kiln::DiagnosticEngine &diags) {
+  return state->with("graph", options, diags, [&](Compilation &c) {
+    return c.startFrom(make(state->context)) && writeBoth(c, Stage::So, output, "");
+  });
 }
 
 bool Compiler::emit(StringRef model, Stage stage, StringRef output, const CompileOptions &options,

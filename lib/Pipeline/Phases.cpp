@@ -147,23 +147,30 @@ bool Compilation::runPhase(Phase phase) {
 }
 
 bool Compilation::load() {
+  if (module)
+    return true;
   model = onnx::loadModel(path, {}, diags);
   return model != nullptr;
 }
 
 bool Compilation::import() {
-  {
+  if (!module) {
     PhaseTimer::Scope scope(timer, "convert");
     module = importModel(*model, options.import, tables.importers, context, diags);
   }
-  return module && setBatchSymbol() && runPasses(Diag::Internal, [&](PassManager &pm) {
-           // Folding exposes more to fold: canonical forms make constants of shapes,
-           // constants make shapes of canonical forms.
-           pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-           pm.addNestedPass<func::FuncOp>(createFoldConstantsPass(tables.references));
-           pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-           pm.addNestedPass<func::FuncOp>(createCSEPass());
-         });
+  return module && setBatchSymbol() &&
+         runPasses(Diag::Internal,
+                   [&](PassManager &pm) {
+                     // Folding exposes more to fold: canonical forms make constants of shapes,
+                     // constants make shapes of canonical forms.
+                     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+                     pm.addNestedPass<func::FuncOp>(createFoldConstantsPass(tables.references));
+                     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+                     pm.addNestedPass<func::FuncOp>(createCSEPass());
+                     if (!options.batchDim.empty())
+                       pm.addPass(createProveBatchPass(tables.kernels, options.batchDim));
+                   }) &&
+         noteBatch();
 }
 
 bool Compilation::setBatchSymbol() {
@@ -184,15 +191,62 @@ bool Compilation::setBatchSymbol() {
   return false;
 }
 
+bool Compilation::noteBatch() {
+  Operation *op = module->getOperation();
+  if (auto axes = op->getAttrOfType<DenseI32ArrayAttr>(batchAxesAttr))
+    info.batchAxes.assign(axes.asArrayRef().begin(), axes.asArrayRef().end());
+  if (auto obstacle = op->getAttrOfType<StringAttr>(batchObstacleAttr)) {
+    info.batchObstacle = obstacle.str();
+    diags.report(Diag::NotSeparable, options.batchDim, info.batchObstacle);
+  }
+  return true;
+}
+
+/// Compiled rules of folders are kept with kernels.
+RuleStore Compilation::ruleStore() {
+  if (options.cacheFolder.empty())
+    return {};
+  auto cache = std::make_shared<ContentCache>(options.cacheFolder, options.cacheLimit);
+  auto keyOf = [](StringRef material) { return ContentCache::keyOf({"rule", material}); };
+  return {[=](StringRef material) -> std::optional<std::string> {
+            std::string key = keyOf(material);
+            return key.empty() ? std::nullopt : cache->loadBytes(key);
+          },
+          [=](StringRef material, StringRef bytes) {
+            if (std::string key = keyOf(material); !key.empty())
+              cache->storeBytes(key, bytes);
+            cache->trim();
+          }};
+}
+
 bool Compilation::fuse() {
-  return runPasses(Diag::Internal, [&](PassManager &pm) {
+  RuleReport own;
+  RuleReport &report = options.ruleReport ? *options.ruleReport : own;
+  report = {};
+  {
+    PhaseTimer::Scope scope(timer, "rules");
+    if (!tables.library.select(options.rules, context, ruleStore(), diags, report.rules))
+      return false;
+  }
+  bool fused = runPasses(Diag::Internal, [&](PassManager &pm) {
+    if (!report.rules.empty()) {
+      pm.addNestedPass<func::FuncOp>(createApplyAlgebraPass(tables.rules, &report));
+      // What algebra leaves: folded shapes, constants that are equal.
+      pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+      pm.addNestedPass<func::FuncOp>(createCSEPass());
+      pm.addNestedPass<func::FuncOp>(createApplyRulesPass(tables.rules, &report));
+    }
     pm.addNestedPass<func::FuncOp>(createFusePass(tables.kernels));
   });
+  for (const auto &[rule, text] : report.switchedOff)
+    diags.report(Diag::RuleSwitchedOff, rule, text);
+  return fused;
 }
 
 bool Compilation::plan() {
   return runPasses(Diag::NoKernel, [&](PassManager &pm) {
     pm.addPass(createPlanPass(tables.kernels, compiler.target().vector));
+    pm.addPass(createShareBuffersPass(tables.kernels));
   });
 }
 
@@ -307,6 +361,7 @@ void Compilation::fillInfo() {
     hash.update(StringRef("\0", 1));
   }
   hash.update(std::to_string(options.optLevel));
+  hash.update(options.minimalFiltering ? "minimal-filtering" : "");
   hash.update(withoutResourceNames(text));
   for (const WeightSegment &segment : segments)
     hash.update(segment.data);

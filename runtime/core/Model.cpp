@@ -8,6 +8,7 @@
 
 #include "Cpu.h"
 #include "Crc32c.h"
+#include "Pool.h"
 #include "Tensors.h"
 
 #include <algorithm>
@@ -74,6 +75,13 @@ kiln_status_t checkModule(const kiln_module &module, ErrorText &error) {
       (module.constraints || !module.num_constraints) && (module.weights || !module.weights_size);
   if (!countsFit || !pointersFit)
     return error.fail(KILN_CORRUPT, "the parts of the module table do not fit together");
+  for (uint32_t i = 0; module.batch_axes && i != module.num_inputs + module.num_outputs; ++i) {
+    bool isInput = i < module.num_inputs;
+    const kiln_module_tensor &tensor =
+        isInput ? module.inputs[i] : module.outputs[i - module.num_inputs];
+    if (module.batch_axes[i] < -1 || module.batch_axes[i] >= int64_t(tensor.rank))
+      return error.fail(KILN_CORRUPT, "the batch axis of '%s' is none of its axes", tensor.name);
+  }
   if (uintptr_t(module.weights) % KILN_MODULE_ALIGNMENT)
     return error.fail(KILN_CORRUPT, "the weights are not aligned");
   for (bool isInput : {true, false})
@@ -122,16 +130,58 @@ kiln_status_t Model::open(const kiln_api &api, const kiln_module &module,
     status = checkWeights(module, error);
   if (status == KILN_OK) {
     auto *made = createObject<Model>(api, module);
-    if (made && made->guard.create() && made->makeSpecs()) {
+    status = made ? made->setUp(options, error)
+                  : error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
+    if (status == KILN_OK)
       *model = made;
-    } else {
-      if (made)
-        destroyObject(made);
-      status = error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
-    }
+    else if (made)
+      destroyObject(made);
   }
   error.copyTo(options.error, options.error_size);
   return status;
+}
+
+kiln_status_t Model::setUp(const kiln_model_options &options, ErrorText &error) {
+  kiln_pool_options poolOptions = {};
+  poolOptions.struct_size = sizeof poolOptions;
+  poolOptions.on_event = options.on_event;
+  poolOptions.on_event_user = options.on_event_user;
+  if (!guard.create() || !makeSpecs() || Pool::create(&poolOptions, &pool) != KILN_OK)
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
+  if (!options.integrity)
+    return KILN_OK;
+  kiln_integrity_options watch;
+  if (!readOptions(&watch, sizeof watch, options.integrity))
+    return error.fail(KILN_INVALID_ARGUMENT, "struct_size of the integrity options is wrong");
+  integrity = createObject<Integrity>(module);
+  if (!integrity)
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
+  return integrity->create(watch, options.on_event, options.on_event_user, error);
+}
+
+Model::~Model() {
+  if (integrity)
+    destroyObject(integrity);
+  if (pool)
+    pool->api->drop(pool);
+}
+
+kiln_status_t Model::check(uint64_t bytes) {
+  ErrorText reason;
+  kiln_status_t status =
+      integrity ? integrity->check(bytes, reason)
+                : reason.fail(KILN_INVALID_ARGUMENT, "opened without integrity options");
+  if (status != KILN_OK)
+    setError(reason);
+  return status;
+}
+
+void Model::fillIntegrity(kiln_integrity_stats &stats) const {
+  size_t size = std::min(stats.struct_size, sizeof stats);
+  std::memset(&stats, 0, size);
+  stats.struct_size = size;
+  if (integrity)
+    integrity->fillStats(stats);
 }
 
 kiln_status_t Model::close() {
@@ -151,7 +201,7 @@ bool Model::makeSpecs() {
       !dims.allocate(numDims))
     return false;
   kiln_dim_spec *nextDim = dims.begin();
-  auto fill = [&](const kiln_module_tensor &from, kiln_tensor_spec &to) {
+  auto fill = [&](const kiln_module_tensor &from, kiln_tensor_spec &to, uint32_t index) {
     to.struct_size = sizeof to;
     to.name = from.name;
     to.dtype = {from.dtype.code, from.dtype.bits, from.dtype.lanes};
@@ -161,6 +211,7 @@ bool Model::makeSpecs() {
       to.flags |= KILN_TENSOR_OPTIONAL;
     if (from.flags & KILN_MODULE_TENSOR_LATE)
       to.flags |= KILN_TENSOR_LATE;
+    to.batch_axis = module.batch_axes ? module.batch_axes[index] : -1;
     for (uint32_t axis = 0; axis != from.rank; ++axis) {
       const kiln_module_dim &dim = from.dims[axis];
       const kiln_module_symbol *symbol = dim.symbol >= 0 ? &module.symbols[dim.symbol] : nullptr;
@@ -173,9 +224,9 @@ bool Model::makeSpecs() {
     }
   };
   for (uint32_t i = 0; i != module.num_inputs; ++i)
-    fill(module.inputs[i], inputs[i]);
+    fill(module.inputs[i], inputs[i], i);
   for (uint32_t i = 0; i != module.num_outputs; ++i)
-    fill(module.outputs[i], outputs[i]);
+    fill(module.outputs[i], outputs[i], module.num_inputs + i);
   return true;
 }
 
@@ -197,28 +248,19 @@ void Model::fillInfo(kiln_model_info &out) const {
   info.num_launches = module.num_launches;
   info.num_weights = module.num_weights;
   info.weights_size = module.weights_size;
+  info.separable = module.batch_axes != nullptr;
+  info.batch_obstacle = module.batch_obstacle;
   std::memcpy(&out, &info, info.struct_size);
 }
 
 void Model::setError(const ErrorText &text) {
-  // A child forked while another thread was in here must not wait forever: a
-  // lost text is the smaller harm.
-  constexpr int patience = 1 << 20;
-  for (int i = 0; errorLock.exchange(true, std::memory_order_acquire); ++i)
-    if (i == patience)
-      return;
+  PatientLock::Hold hold(errorLock);
   error = text;
-  errorLock.store(false, std::memory_order_release);
 }
 
 size_t Model::copyError(char *text, size_t size) {
-  constexpr int patience = 1 << 20;
-  for (int i = 0; errorLock.exchange(true, std::memory_order_acquire); ++i)
-    if (i == patience)
-      return 0;
-  size_t length = error.copyTo(text, size);
-  errorLock.store(false, std::memory_order_release);
-  return length;
+  PatientLock::Hold hold(errorLock);
+  return error.copyTo(text, size);
 }
 
 } // namespace kiln::rt

@@ -73,7 +73,9 @@ void printInfo(const Runner &runner) {
   std::printf("needs: %s\n", *info.features ? info.features : "the baseline instruction set");
   std::printf("devices: %s\n", info.devices);
   if (info.batch)
-    std::printf("batch dimension: %s\n", info.batch);
+    std::printf("batch dimension: %s, %s%s\n", info.batch,
+                info.separable ? "separable" : "not separable: ",
+                info.batch_obstacle ? info.batch_obstacle : "");
   std::printf("steps: %u, weights: %u of %" PRIu64 " bytes\n", info.num_launches, info.num_weights,
               info.weights_size);
   std::printf("ABI: %u.%u, module %u.%u\n", info.abi >> 16, info.abi & 0xffff,
@@ -202,7 +204,9 @@ std::string toJson(const Runner &runner, const Options &options, const Results &
   json.key("producer").value(info.producer).key("target").value(info.target);
   json.key("features").value(info.features).key("devices").value(info.devices);
   if (info.batch)
-    json.key("batch").value(info.batch);
+    json.key("batch").value(info.batch).key("separable").value(info.separable != 0);
+  if (info.batch_obstacle)
+    json.key("batch_obstacle").value(info.batch_obstacle);
   json.key("digest").value(hex(info.digest, sizeof info.digest));
   json.key("launches").value(info.num_launches).key("weights_bytes").value(info.weights_size);
   json.key("sealed").value(runner.sealed());
@@ -236,6 +240,40 @@ std::string toJson(const Runner &runner, const Options &options, const Results &
   return json.text() + "\n";
 }
 
+Failure writeReports(const Runner &runner, const Options &options, bool quiet) {
+  LaunchProfile profile;
+  if (options.profiles())
+    if (Failure failure = runner.profile(profile))
+      return failure;
+  if (options.profileTable)
+    std::fputs(profileTable(profile).c_str(), quiet ? stderr : stdout);
+  struct File {
+    const std::string &path;
+    std::string text;
+  };
+  std::vector<File> files;
+  const char *name = runner.info().name;
+  if (!options.profileJson.empty())
+    files.push_back({options.profileJson, profileJson(profile, name)});
+  if (!options.profileTrace.empty())
+    files.push_back({options.profileTrace, chromeTrace(profile, name)});
+  if (!options.metrics.empty())
+    files.push_back({options.metrics, runner.metricsText()});
+  if (!options.memoryReport.empty()) {
+    MemoryReport report;
+    if (Failure failure = runner.memory(report))
+      return failure;
+    files.push_back({options.memoryReport, memoryPage(report)});
+  }
+  for (const File &file : files) {
+    if (file.path == "-")
+      std::fputs(file.text.c_str(), stdout);
+    else if (Failure failure = writeFile(file.path, file.text))
+      return failure;
+  }
+  return {};
+}
+
 Failure runModel(Runner &runner, const Options &options, Results &results, bool quiet) {
   if (Failure failure = runner.createSession(options))
     return failure;
@@ -259,7 +297,7 @@ Failure runModel(Runner &runner, const Options &options, Results &results, bool 
     results.benched = true;
   }
   if (quiet)
-    return {};
+    return writeReports(runner, options, quiet);
   for (const Results::Output &output : results.outputs) {
     if (output.compared)
       std::fputs(describe(output.comparison, output.tensor.name, output.tensor.type).c_str(),
@@ -269,7 +307,7 @@ Failure runModel(Runner &runner, const Options &options, Results &results, bool 
   }
   if (options.bench)
     printBench(results.bench, runner.threads());
-  return {};
+  return writeReports(runner, options, quiet);
 }
 
 int report(const Failure &failure) {

@@ -17,6 +17,8 @@ struct VectorTarget {
   unsigned vectorBits = 256;
   unsigned vectorRegisters = 16;
   bool fma = true;
+  /// Convolutions may multiply less and add more, with a larger error.
+  bool minimalFiltering = true;
 
   int64_t lanes(mlir::Type elementType) const {
     return static_cast<int64_t>(vectorBits / storageBits(elementType));

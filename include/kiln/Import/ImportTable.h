@@ -75,6 +75,8 @@ public:
   /// The same for sizes: the run must see none below 0, which is how a kernel
   /// says that there is no size. `what` names them, for a person.
   virtual Shape bindSizes(mlir::Value tensor, llvm::StringRef hint, const llvm::Twine &what) = 0;
+  /// A fresh symbol, never negative, for an op that binds it itself.
+  virtual Expr freshSize(llvm::StringRef hint) = 0;
   /// The run must see a == b (or what `relation` says); `text` says what was
   /// expected, for a person. What is known now is checked now.
   virtual void require(const Expr &a, const Expr &b, const llvm::Twine &text,
@@ -95,6 +97,29 @@ public:
   }
   /// The same for tuples of indices, along the last axis, into axes of `dims`.
   void requireTuples(mlir::Value tuples, llvm::ArrayRef<Expr> dims, const llvm::Twine &what);
+
+  /// Imports the graph that an attribute holds, at the builder's place, with
+  /// these values for its inputs: the values of its outputs. Failure has been
+  /// reported.
+  virtual mlir::FailureOr<llvm::SmallVector<mlir::Value>> importGraph(llvm::StringRef attribute,
+                                                                      mlir::ValueRange inputs) = 0;
+  /// What becomes of the rest of a graph; see importRest.
+  struct Rest {
+    /// Of the graph's outputs.
+    llvm::SmallVector<mlir::Value> values;
+    /// Not empty: with these values the rest breaks an operator's specification,
+    /// which has not been reported.
+    std::string fault;
+  };
+  /// Imports the nodes after this one, at the builder's place, as if this node's
+  /// outputs were `outputs`. A node may do so more than once, for values of
+  /// which it cannot make one; then it says endGraph. Failure has been reported.
+  virtual mlir::FailureOr<Rest> importRest(mlir::ValueRange outputs) = 0;
+  /// The values of the outputs of the graph that this node stands in: no node
+  /// after it is imported.
+  virtual void endGraph(mlir::ValueRange outputs) = 0;
+  /// Forgets what was learnt of values in a region whose ops are erased.
+  virtual void forget(mlir::Region &region) = 0;
 
   /// The node is valid but not supported (exit 3); `hint` names the nearest
   /// supported form. Both always return failure.

@@ -7,13 +7,15 @@
 #ifndef KILN_LIB_CODEGEN_CONTRACTION_CONVEMITTER_H
 #define KILN_LIB_CODEGEN_CONTRACTION_CONVEMITTER_H
 
-#include "Conv.h"
+#include "Subpixel.h"
 
 namespace kiln::contraction {
 
 class ConvEmitter {
 public:
-  ConvEmitter(KernelBuilder &k, const ConvSpec &spec, const ConvShape &shape);
+  /// `shape` is that of the convolution of all phases when there are some.
+  ConvEmitter(KernelBuilder &k, const ConvSpec &spec, const ConvShape &shape,
+              std::optional<SubpixelLayout> phases);
   mlir::LogicalResult emit();
 
 private:
@@ -42,6 +44,8 @@ private:
     mlir::Value row = math.add(math.mul(block.plane, k.size(shape.axes[1].out)), block.row);
     return math.add(math.mul(row, k.size(shape.axes[2].out)), block.column);
   }
+  Index resultIndex(ElementBuilder &e, mlir::Value row, mlir::Value column);
+  void storeTile(const TileShape &tile, llvm::ArrayRef<mlir::Value> sums, Epilogue::Place place);
   void emitTile(const TileShape &tile, mlir::Value row, const OutputBlock &block, mlir::Value group,
                 mlir::Value pixel, mlir::Value validPixels);
 
@@ -58,14 +62,15 @@ private:
   RowSplit split;
   int64_t outputs = 0;
   Expr depth;
+  std::optional<SubpixelLayout> phases;
   bool weightsGiven = false;
   bool flatPixels = false;
   Blocking blocking;
   std::optional<Staging> staging;
   std::optional<Epilogue> epilogue;
   mlir::Value panel, weights;
-  /// Of the unit at hand.
-  mlir::Value image;
+  /// Of the unit at hand; the place only with phases, whose units are in one row.
+  mlir::Value image, planeAt, rowAt;
 };
 
 } // namespace kiln::contraction

@@ -33,13 +33,16 @@ std::string kiln::convLayout(const ConvSpec &spec, const VectorTarget &target) {
     return "";
   if (auto layout = chooseWinograd(shape, elementTypeOf(spec.w), spec.transposed, target))
     return layout->str();
+  if (auto layout = chooseSubpixel(spec, shape, target))
+    return layout->str();
   TileShape tile = chooseTile(target, accumulatorType(elementTypeOf(spec.w)), std::nullopt);
   return RowLayout{tile.rows, tile.vectors, spec.group, spec.transposed}.str();
 }
 
-ConvEmitter::ConvEmitter(KernelBuilder &k, const ConvSpec &spec, const ConvShape &shape)
+ConvEmitter::ConvEmitter(KernelBuilder &k, const ConvSpec &spec, const ConvShape &shape,
+                         std::optional<SubpixelLayout> phases)
     : k(k), spec(spec), given(shape), shape(shape), math(k.b, k.loc), type(elementTypeOf(spec.x)),
-      accumulator(accumulatorType(type)) {}
+      accumulator(accumulatorType(type)), phases(phases) {}
 
 /// Kernels of one element that skip nothing: a panel is a copy of the input.
 bool ConvEmitter::readsInPlace() const {
@@ -64,7 +67,9 @@ LogicalResult ConvEmitter::emit() {
   if (!weightsGiven && spec.transposed)
     return failure();
   tile = chooseTile(k.target, accumulator, std::nullopt);
-  if (weightsGiven) {
+  if (phases) {
+    tile.rows = phases->rows, tile.vectors = phases->vectors;
+  } else if (weightsGiven) {
     RowLayout given = RowLayout::parse(layout);
     tile.rows = given.rows, tile.vectors = given.vectors;
   }
@@ -72,7 +77,7 @@ LogicalResult ConvEmitter::emit() {
   outputs = *shape.outputs;
   split = splitRows(outputs, tile);
   depth = shape.channels * Expr(shape.taps());
-  if (readsInPlace()) {
+  if (readsInPlace() && !phases) {
     // Taps that read their own pixel do not care for rows.
     Expr pixels = shape.axes[0].out * shape.axes[1].out * shape.axes[2].out;
     for (Axis &axis : shape.axes)
@@ -80,17 +85,14 @@ LogicalResult ConvEmitter::emit() {
     shape.axes[2].in = shape.axes[2].out = pixels;
   }
   blocking = chooseBlocking();
-  flatPixels = canCollapse(k, spec.anchor, 2, shape.rank + 2);
+  flatPixels = !phases && canCollapse(k, spec.anchor, 2, shape.rank + 2);
 
-  image = k.index(0);
-  epilogue.emplace(k, spec.anchor, tile, [this](ElementBuilder &e, Value row, Value column) {
-    SmallVector<Value> spatial(3, e.index(0));
-    if (flatPixels)
-      spatial[2] = column;
-    else
-      spatial = e.delinearize(column, {k.size(given.axes[0].out), k.size(given.axes[1].out),
-                                       k.size(given.axes[2].out)});
-    return shape.index(image, row, spatial);
+  image = planeAt = rowAt = k.index(0);
+  TileShape stored = tile;
+  if (phases)
+    stored.rows /= phases->strides[2], stored.vectors *= phases->strides[2];
+  epilogue.emplace(k, spec.anchor, stored, [this](ElementBuilder &e, Value row, Value column) {
+    return resultIndex(e, row, column);
   });
   Expr panelElements = depth * Expr(tile.columns());
   panel = k.scratchBuffer(
@@ -120,6 +122,25 @@ LogicalResult ConvEmitter::emit() {
   return success();
 }
 
+/// Of a row and a column of the epilogue's: with phases, the column counts the
+/// elements of one row of the result, and the row counts what is left of them.
+Index ConvEmitter::resultIndex(ElementBuilder &e, Value row, Value column) {
+  if (phases) {
+    Value planes = k.index(phases->strides[0]), rows = k.index(phases->strides[1]);
+    Value rest = math.div(row, rows);
+    return shape.index(image, math.div(rest, planes),
+                       {math.add(math.mul(planeAt, planes), math.rem(rest, planes)),
+                        math.add(math.mul(rowAt, rows), math.rem(row, rows)), column});
+  }
+  SmallVector<Value> spatial(3, e.index(0));
+  if (flatPixels)
+    spatial[2] = column;
+  else
+    spatial = e.delinearize(
+        column, {k.size(given.axes[0].out), k.size(given.axes[1].out), k.size(given.axes[2].out)});
+  return shape.index(image, row, spatial);
+}
+
 void ConvEmitter::emitUnits() {
   SmallVector<Value> sizes = {k.size(shape.batch), k.index(shape.group), k.size(shape.axes[0].out),
                               k.size(blocking.rowBlocks), k.size(blocking.columnBlocks)};
@@ -134,6 +155,7 @@ void ConvEmitter::emitUnits() {
     block.plane = at[2];
     block.row = math.mul(at[3], rows);
     block.column = math.mul(at[4], columns);
+    planeAt = block.plane, rowAt = block.row;
     auto upTo = [&](Value wanted, Value start, const Expr &all) {
       return math.min(wanted, math.sub(k.size(all), start));
     };
@@ -353,9 +375,33 @@ void ConvEmitter::emitTile(const TileShape &tile, Value row, const OutputBlock &
         return vector::LoadOp::create(k.b, k.loc, vectorType, panel,
                                       math.add(math.mul(at, width), v * tile.lanes));
       });
-  Value column = math.add(pixel, firstPixel(block));
+  Value column = math.add(pixel, phases ? block.column : firstPixel(block));
   Value channel = math.add(math.mul(group, outputs), row);
-  epilogue->store(tile, sums, {channel, column, nullptr, validPixels});
+  storeTile(tile, sums, {channel, column, nullptr, validPixels});
+}
+
+/// Phases of the last dim are rows that follow each other: their sums meet.
+void ConvEmitter::storeTile(const TileShape &tile, ArrayRef<Value> sums, Epilogue::Place place) {
+  if (!phases)
+    return epilogue->store(tile, sums, place);
+  int64_t count = phases->strides[2];
+  TileShape stored = {tile.rows / count, tile.vectors * count, tile.lanes};
+  SmallVector<Value> merged;
+  for (int64_t row = 0; row < tile.rows; row += count)
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      SmallVector<Value> turns;
+      for (int64_t phase = 0; phase < count; ++phase)
+        turns.push_back(sums[static_cast<size_t>((row + phase) * tile.vectors + v)]);
+      Value whole = interleave(k.b, k.loc, turns);
+      for (int64_t part = 0; part < count; ++part)
+        merged.push_back(vector::ExtractStridedSliceOp::create(
+            k.b, k.loc, whole, {part * tile.lanes}, {tile.lanes}, {1}));
+    }
+  place.row = math.div(place.row, k.index(count));
+  place.column = math.mul(place.column, count);
+  if (place.validColumns)
+    place.validColumns = math.mul(place.validColumns, count);
+  epilogue->store(stored, merged, place);
 }
 
 LogicalResult kiln::buildConvKernel(KernelBuilder &k, const ConvSpec &spec) {
@@ -368,6 +414,10 @@ LogicalResult kiln::buildConvKernel(KernelBuilder &k, const ConvSpec &spec) {
     StringRef layout = k.layouts[weights.getArgNumber()];
     if (WinogradLayout::isOne(layout))
       return buildWinogradKernel(k, spec, shape, WinogradLayout::parse(layout));
+    if (SubpixelLayout::isOne(layout)) {
+      SubpixelLayout phases = SubpixelLayout::parse(layout);
+      return ConvEmitter(k, spec, phases.shapeOf(shape), phases).emit();
+    }
   }
-  return ConvEmitter(k, spec, shape).emit();
+  return ConvEmitter(k, spec, shape, std::nullopt).emit();
 }

@@ -105,6 +105,23 @@ void Epilogue::storeByLoop(const TileShape &tile, ArrayRef<Value> sums, const Pl
   });
 }
 
+Value contraction::interleave(OpBuilder &b, Location loc, SmallVector<Value> vectors) {
+  // First those that lie half of them apart, last the even and the odd ones.
+  while (vectors.size() > 1) {
+    size_t half = vectors.size() / 2;
+    SmallVector<Value> merged;
+    for (size_t i = 0; i < half; ++i) {
+      int64_t length = cast<VectorType>(vectors[i].getType()).getDimSize(0);
+      SmallVector<int64_t> order;
+      for (int64_t lane = 0; lane < length; ++lane)
+        order.append({lane, length + lane});
+      merged.push_back(vector::ShuffleOp::create(b, loc, vectors[i], vectors[i + half], order));
+    }
+    vectors = std::move(merged);
+  }
+  return vectors[0];
+}
+
 bool contraction::canCollapse(KernelBuilder &k, Operation *anchor, size_t first, size_t last) {
   Shape shape = shapeOf(anchor->getResult(0));
   auto covers = [&](Value tensor) {

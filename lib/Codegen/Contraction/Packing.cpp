@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Packing.h"
+#include "Subpixel.h"
 #include "Winograd.h"
 
 using namespace mlir;
@@ -81,6 +82,8 @@ WeightOrder::WeightOrder(RankedTensorType type, int64_t group, bool transposed)
 SmallVector<char, 0> kiln::packConv(StringRef layout, RankedTensorType type, const char *bytes) {
   if (WinogradLayout::isOne(layout))
     return packWinograd(WinogradLayout::parse(layout), type, bytes);
+  if (SubpixelLayout::isOne(layout))
+    return packSubpixel(SubpixelLayout::parse(layout), type, bytes);
   RowLayout wanted = RowLayout::parse(layout);
   Elements source = accumulatorElements(type, bytes);
   WeightOrder order(type, wanted.group, wanted.transposed);

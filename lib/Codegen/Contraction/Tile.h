@@ -102,6 +102,10 @@ private:
   bool inRegisters = true;
 };
 
+/// Elements of 2^n vectors in turns, as one vector: x[0], y[0], x[1], y[1] ...
+mlir::Value interleave(mlir::OpBuilder &b, mlir::Location loc,
+                       llvm::SmallVector<mlir::Value> vectors);
+
 /// Whether the ops after the anchor can walk dims [first, last) of its result
 /// as one: every tensor has all of them or none.
 bool canCollapse(KernelBuilder &k, mlir::Operation *anchor, size_t first, size_t last);

@@ -74,7 +74,8 @@ static double ceilDiv(int64_t x, int64_t y) { return static_cast<double>((x + y 
 std::optional<WinogradLayout> contraction::chooseWinograd(const ConvShape &shape, Type elementType,
                                                           bool transposed,
                                                           const VectorTarget &target) {
-  if (shape.rank != 2 || !elementType.isF32() || !shape.outputs || !shape.channels.constant())
+  if (!target.minimalFiltering || shape.rank != 2 || !elementType.isF32() || !shape.outputs ||
+      !shape.channels.constant())
     return std::nullopt;
   for (const Axis &axis : ArrayRef(shape.axes).drop_front())
     if (axis.kernel != 3 || axis.stride != 1 || axis.dilation != 1 || axis.spread != 1)

@@ -16,9 +16,9 @@
 // (m + 2)^2 / (9 m^2) of the direct algorithm's multiplications: 1/2.25 for
 // m = 2, 1/4 for m = 4.
 //
-// Error: the transforms multiply by up to 8 and 1/24; against the direct sum
-// the largest error grows about 2 times for m = 2 and 10 times for m = 4, to
-// some 1e-5 of the largest output in float32 (docs/math.md).
+// Error: the transforms multiply by up to 8 and 1/24; for m = 4 the largest
+// error grows about 8 times, to some 1e-5 of the largest output in float32
+// (measured in docs/math.md).
 //
 //===----------------------------------------------------------------------===//
 #ifndef KILN_LIB_CODEGEN_CONTRACTION_WINOGRAD_H

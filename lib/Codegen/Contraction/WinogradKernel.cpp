@@ -172,7 +172,6 @@ SmallVector<Value> WinogradEmitter::byOutput(ArrayRef<Value> x) {
       factors.push_back(here[j]);
       terms.push_back(value);
     };
-    // Row 2 of m = 2 pairs its odd point with infinity.
     size_t j = 1;
     take(0, x[0]);
     for (size_t pair = 0; pair < sums.size(); ++pair, j += 2)
@@ -304,22 +303,8 @@ void WinogradEmitter::transformOutput(int64_t, Value r, Value channel, const Seg
       SmallVector<Value> row;
       for (SmallVector<Value> &column : columns)
         row.push_back(column[static_cast<size_t>(i)]);
-      SmallVector<Value> outputs = byOutput(row);
-      // Neighbours meet: first the elements that lie m / 2 apart.
-      while (outputs.size() > 1) {
-        size_t half = outputs.size() / 2;
-        SmallVector<Value> merged;
-        for (size_t j = 0; j < half; ++j) {
-          int64_t length = cast<VectorType>(outputs[j].getType()).getDimSize(0);
-          SmallVector<int64_t> order;
-          for (int64_t lane = 0; lane < length; ++lane)
-            order.append({lane, length + lane});
-          merged.push_back(
-              vector::ShuffleOp::create(k.b, k.loc, outputs[j], outputs[j + half], order));
-        }
-        outputs = std::move(merged);
-      }
-      store(outputs[0], result.memref, k.index(i * m * lanes));
+      Value whole = interleave(k.b, k.loc, byOutput(row));
+      store(whole, result.memref, k.index(i * m * lanes));
     }
     k.loop(k.index(0), k.index(m), 1, [&](Value i) {
       Value row = math.add(math.mul(segment.y, m), i);
@@ -375,9 +360,7 @@ int64_t WinogradEmitter::chooseOutputBlocks() const {
     double units = static_cast<double>(tileBlocks * blocks);
     double cycles =
         static_cast<double>(tileBlocks) * (products + static_cast<double>(blocks) * inputCost());
-    // Two cores share units; four would.
-    for (double cores : {2.0, 4.0})
-      cycles *= 1 + 0.25 * (std::ceil(units / cores) * cores / units - 1);
+    cycles *= sharingLoss(units);
     if (cycles < least) {
       least = cycles;
       best = blocks;

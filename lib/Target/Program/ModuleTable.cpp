@@ -146,6 +146,9 @@ void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout,
       new llvm::GlobalVariable(module, llvm::ArrayType::get(llvm::Type::getInt8Ty(w.context), 0),
                                true, llvm::GlobalValue::ExternalLinkage, nullptr, "kiln_weights");
   weightsBase->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  SmallVector<Constant *> batchAxes;
+  for (int32_t axis : info.batchAxes)
+    batchAxes.push_back(w.u32(static_cast<uint64_t>(axis)));
   Constant *digest = llvm::ConstantDataArray::get(w.context, ArrayRef<uint8_t>(info.digest));
   Constant *table = w.record({
       w.u32(KILN_MODULE_MAGIC),
@@ -182,6 +185,8 @@ void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout,
       module.getFunction("kiln_generated_run"),
       w.u32(layout.readsInputs),
       w.u32(0),
+      w.array(batchAxes),
+      info.batchObstacle.empty() ? w.null() : w.text(info.batchObstacle),
   });
   auto *global =
       new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::ExternalLinkage,

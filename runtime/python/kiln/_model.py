@@ -35,6 +35,10 @@ class Status(enum.IntEnum):
     CORRUPT = 12
     IO = 13
     INTERNAL = 14
+    OVERLOADED = 32
+    CANCELLED = 33
+    DEADLINE = 34
+    CLOSED = 35
 
 
 class Error(RuntimeError):
@@ -273,6 +277,9 @@ class Model:
         self.target = info.target.decode()
         self.producer = info.producer.decode()
         self.digest = bytes(info.digest).hex()
+        self.batch = info.batch.decode() if info.batch else None
+        self.separable = bool(info.separable)
+        self.batch_obstacle = info.batch_obstacle.decode() if info.batch_obstacle else None
         # Fails now rather than at the first run when the device is not there.
         handles.sessions.append(handles.create_session())
         self._free = list(handles.sessions)
