@@ -77,10 +77,11 @@ bool FusionGrower::followsAnchor(Operation *op, Allowed allowed) const {
   return group.anchor && group.anchor != op;
 }
 
-/// Takes in producers that are `wanted` until none is left.
+/// Takes in producers that are `wanted` until none is left. Members are visited
+/// once, new ones last: a producer that has to wait for a user is seen again
+/// when that joins, and nothing else makes one more acceptable.
 void FusionGrower::extend(FusionGroup &group, Allowed allowed, Allowed wanted) const {
-  for (size_t i = 0; i < group.ops.size(); ++i) {
-    bool changed = false;
+  for (size_t i = 0; i < group.ops.size(); ++i)
     for (Value operand : group.ops[i]->getOperands()) {
       Operation *producer = operand.getDefiningOp();
       if (!producer || group.ops.contains(producer) || !needsKernel(producer) ||
@@ -89,12 +90,7 @@ void FusionGrower::extend(FusionGroup &group, Allowed allowed, Allowed wanted) c
       group.ops.insert(producer);
       if (table.find(producer)->kernel)
         group.anchor = producer;
-      changed = true;
     }
-    // A new member may be the last user that another producer waited for.
-    if (changed)
-      i = static_cast<size_t>(-1);
-  }
 }
 
 /// A group of the root and what leads to an anchor: other members would stand
@@ -124,10 +120,17 @@ FusionGroup FusionGrower::grow(Operation *root, Allowed allowed) const {
 
 /// Something in the group may pull an element of `op` more than once.
 bool FusionGrower::isPulledOften(Operation *op, const FusionGroup &group) const {
-  return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    return group.ops.contains(user) &&
-           (table.find(user)->reads == Reads::Often || isPulledOften(user, group));
-  });
+  // Each user once: there may be more ways to them than anybody can go.
+  llvm::SmallSetVector<Operation *, 8> users(op->user_begin(), op->user_end());
+  for (size_t i = 0; i < users.size(); ++i) {
+    Operation *user = users[i];
+    if (!group.ops.contains(user))
+      continue;
+    if (table.find(user)->reads == Reads::Often)
+      return true;
+    users.insert(user->user_begin(), user->user_end());
+  }
+  return false;
 }
 
 /// Vector instructions that would be repeated.
