@@ -49,6 +49,8 @@ public:
     collectBlocks(function.getBody(), blocks);
     SmallVector<Group> groups;
     for (Block *block : blocks)
+      collectConstants(*block);
+    for (Block *block : blocks)
       for (Operation &op : llvm::reverse(*block))
         if (needsKernel(&op) && !grouped.contains(&op))
           groups.push_back(grow(&op));
@@ -67,6 +69,15 @@ private:
           for (Region &inner : op.getRegions())
             collectBlocks(inner, blocks);
     }
+  }
+
+  /// Blocks come after those whose values they use.
+  void collectConstants(Block &block) {
+    for (Operation &op : block)
+      if (llvm::all_of(op.getOperands(), [&](Value operand) {
+            return constants.contains(operand.getDefiningOp());
+          }))
+        constants.insert(&op);
   }
 
   /// Views and constants are no work; ops without a kernel (bind, require) stay.
@@ -112,13 +123,23 @@ private:
 
   /// Something in the group may pull an element of `op` more than once.
   bool isPulledOften(Operation *op, const Group &group) const {
-    return llvm::any_of(op->getUsers(), [&](Operation *user) {
-      return group.ops.contains(user) &&
-             (table.find(user)->reads == Reads::Often || isPulledOften(user, group));
-    });
+    // Paths to the root may be as many as 2^members: each is visited once.
+    llvm::SmallSetVector<Operation *, 8> readers;
+    auto addUsers = [&](Operation *producer) {
+      for (Operation *user : producer->getUsers())
+        if (group.ops.contains(user))
+          readers.insert(user);
+    };
+    addUsers(op);
+    for (size_t i = 0; i < readers.size(); ++i) {
+      if (table.find(readers[i])->reads == Reads::Often)
+        return true;
+      addUsers(readers[i]);
+    }
+    return false;
   }
 
-  /// Vector instructions that would be repeated.
+  /// Vector instructions that would be repeated; all above the limit are alike.
   unsigned costWith(Operation *producer, const Group &group) {
     unsigned cost = chainCost(producer);
     for (Operation *member : group.ops)
@@ -130,33 +151,26 @@ private:
   /// With all that would have to be a kernel of its own if `op` were pulled
   /// without it: then it had better come with it.
   unsigned chainCost(Operation *op) {
-    auto known = chainCosts.find(op);
-    if (known != chainCosts.end())
-      return known->second;
-    unsigned cost = costOf(op);
-    for (Value operand : op->getOperands())
-      if (Operation *maker = operand.getDefiningOp())
-        if (maker->hasOneUse() && needsKernel(maker) && !table.find(maker)->kernel)
-          cost += chainCost(maker);
-    return chainCosts[op] = cost;
+    unsigned cost = 0;
+    SmallVector<Operation *> chain = {op};
+    while (!chain.empty() && cost <= maxCostOfPull) {
+      Operation *next = chain.pop_back_val();
+      cost += costOf(next);
+      for (Value operand : next->getOperands())
+        if (Operation *maker = operand.getDefiningOp())
+          if (maker->hasOneUse() && needsKernel(maker) && !table.find(maker)->kernel)
+            chain.push_back(maker);
+    }
+    return cost;
   }
 
   /// Permuted operands are read where they lie. What is made of constants alone
   /// (quantized weights) is only made as far as it is needed.
   unsigned costOf(Operation *op) {
     bool isNew = costs.try_emplace(op, 0).second;
-    if (isNew && !isa<TransposeOp>(op) && !isConstant(op))
+    if (isNew && !isa<TransposeOp>(op) && !constants.contains(op))
       costs[op] = pullCost(op, table);
     return costs[op];
-  }
-
-  bool isConstant(Operation *op) {
-    if (constants.try_emplace(op, false).second)
-      constants[op] = llvm::all_of(op->getOperands(), [&](Value operand) {
-        Operation *maker = operand.getDefiningOp();
-        return maker && (maker->hasTrait<OpTrait::ConstantLike>() || isConstant(maker));
-      });
-    return constants[op];
   }
 
   /// As a root of its own, `op` would follow an anchor in its registers: better
@@ -263,8 +277,9 @@ private:
   const KernelTable &table;
   DenseSet<Operation *> grouped;
   DenseMap<Operation *, bool> followers;
-  DenseMap<Operation *, unsigned> costs, chainCosts;
-  DenseMap<Operation *, bool> constants;
+  DenseMap<Operation *, unsigned> costs;
+  /// Constants and what is made of them alone.
+  DenseSet<Operation *> constants;
 };
 
 struct Fuse final : kiln::impl::FusePassBase<Fuse> {
