@@ -133,7 +133,8 @@ bool FusionGrower::isPulledOften(Operation *op, const FusionGroup &group) const 
   return false;
 }
 
-/// Vector instructions that would be repeated.
+/// Vector instructions that would be repeated; those above the limit are not all
+/// counted.
 unsigned FusionGrower::costWith(Operation *producer, const FusionGroup &group) const {
   unsigned cost = chainCost(producer);
   for (Operation *member : group.ops)
@@ -145,15 +146,17 @@ unsigned FusionGrower::costWith(Operation *producer, const FusionGroup &group) c
 /// With all that would have to be a kernel of its own if `op` were pulled
 /// without it: then it had better come with it.
 unsigned FusionGrower::chainCost(Operation *op) const {
-  auto known = chainCosts.find(op);
-  if (known != chainCosts.end())
-    return known->second;
-  unsigned cost = costOf(op);
-  for (Value operand : op->getOperands())
-    if (Operation *maker = operand.getDefiningOp())
-      if (maker->hasOneUse() && needsKernel(maker) && !table.find(maker)->kernel)
-        cost += chainCost(maker);
-  return chainCosts[op] = cost;
+  unsigned cost = 0;
+  SmallVector<Operation *> chain = {op};
+  while (!chain.empty() && cost <= maxCostOfPull) {
+    Operation *next = chain.pop_back_val();
+    cost += costOf(next);
+    for (Value operand : next->getOperands())
+      if (Operation *maker = operand.getDefiningOp())
+        if (maker->hasOneUse() && needsKernel(maker) && !table.find(maker)->kernel)
+          chain.push_back(maker);
+  }
+  return cost;
 }
 
 /// Permuted operands are read where they lie. What is made of constants alone
@@ -166,12 +169,25 @@ unsigned FusionGrower::costOf(Operation *op) const {
 }
 
 bool FusionGrower::isConstant(Operation *op) const {
-  if (constants.try_emplace(op, false).second)
-    constants[op] = llvm::all_of(op->getOperands(), [&](Value operand) {
+  // No recursion: models may be chains of any length.
+  SmallVector<Operation *> path = {op};
+  while (!path.empty()) {
+    Operation *unknown = nullptr;
+    bool all = llvm::all_of(path.back()->getOperands(), [&](Value operand) {
       Operation *maker = operand.getDefiningOp();
-      return maker && (maker->hasTrait<OpTrait::ConstantLike>() || isConstant(maker));
+      if (!maker || maker->hasTrait<OpTrait::ConstantLike>())
+        return maker != nullptr;
+      auto known = constants.find(maker);
+      if (known == constants.end())
+        unknown = maker;
+      return known != constants.end() && known->second;
     });
-  return constants[op];
+    if (unknown)
+      path.push_back(unknown);
+    else
+      constants[path.pop_back_val()] = all;
+  }
+  return constants.lookup(op);
 }
 
 //===----------------------------------------------------------------------===//

@@ -60,7 +60,7 @@ private:
   bool isConstant(mlir::Operation *op) const;
 
   const KernelTable &table;
-  mutable llvm::DenseMap<mlir::Operation *, unsigned> costs, chainCosts;
+  mutable llvm::DenseMap<mlir::Operation *, unsigned> costs;
   mutable llvm::DenseMap<mlir::Operation *, bool> constants;
 };
 
