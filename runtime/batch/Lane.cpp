@@ -38,7 +38,10 @@ void copyPieces(const Pieces &pieces, uint64_t count, const uint8_t *from, uint6
 
 } // namespace
 
-Lane::~Lane() { kiln_session_destroy(session); }
+Lane::~Lane() {
+  kiln_session_destroy(session);
+  kiln_session_destroy(twin);
+}
 
 bool Lane::allocate(const kiln_model *ofModel, uint32_t maxBatch) {
   model = ofModel;
@@ -72,12 +75,15 @@ bool Lane::allocate(const kiln_model *ofModel, uint32_t maxBatch) {
   return true;
 }
 
-kiln_status_t Lane::openSession(kiln_model *ofModel, const kiln_batcher_options &options) {
+kiln_status_t Lane::openSessions(kiln_model *ofModel, const kiln_batcher_options &options) {
   kiln_session_options sessionOptions = {};
   sessionOptions.struct_size = sizeof sessionOptions;
   sessionOptions.threads = options.executor ? 0 : options.session_threads;
   sessionOptions.executor = options.executor;
-  return kiln_session_create(ofModel, &sessionOptions, &session);
+  kiln_status_t status = kiln_session_create(ofModel, &sessionOptions, &session);
+  if (status == KILN_OK && options.twin)
+    status = kiln_session_create(options.twin, &sessionOptions, &twin);
+  return status;
 }
 
 /// Dims, and memory where there are rows, of input `index` of a batch.
@@ -123,7 +129,7 @@ kiln_status_t Lane::call(DLTensor *const *outputs) {
   if (!wroteDirectly)
     for (DLTensor &result : results)
       result = {};
-  return kiln_run(session, given.get(), numInputs, outputs, numOutputs, nullptr);
+  return kiln_run(usesTwin ? twin : session, given.get(), numInputs, outputs, numOutputs, nullptr);
 }
 
 kiln_status_t Lane::run() {

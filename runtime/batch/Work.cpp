@@ -135,6 +135,7 @@ Batcher::Served Batcher::serve(Lane &lane, bool mayHold, uint64_t &until) {
       return Served::Hold;
     }
     counts.by_callers += !mayHold;
+    lane.usesTwin = options.twin && scheduler.load.level();
     int32_t wholeRequests = 0;
     for (uint32_t i = 0; i != lane.batch.count; ++i) {
       const BatchItem &item = lane.batch.items[i];
@@ -160,12 +161,13 @@ void Batcher::runBatch(Lane &lane) {
   uint32_t rows = lane.batch.rows, items = lane.batch.count;
   {
     Locked locked(lock);
-    scheduler.finished(lane.batch, status == KILN_OK ? time : 0);
+    scheduler.finished(lane.batch, status == KILN_OK && !lane.usesTwin ? time : 0);
     numRunning.fetch_sub(1, std::memory_order_relaxed);
     ++counts.batches;
     counts.rows += rows;
     counts.direct += lane.tookDirectly;
     counts.slow_batches += lane.batch.isSlow;
+    counts.twin_batches += lane.usesTwin;
     counts.busy_ns += time;
     countInto(counts.batch_sizes, KILN_BATCHER_SIZES, rows);
     countInto(counts.run_times, KILN_BATCHER_TIMES, time);

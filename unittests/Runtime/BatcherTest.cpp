@@ -330,6 +330,25 @@ TEST_F(Batcher, LateAnswersMakeRequestsRunAlone) {
   EXPECT_EQ(limit, 8u);
 }
 
+TEST_F(Batcher, ATwinRunsUnderStress) {
+  kiln_model *twin = nullptr;
+  ASSERT_EQ(kiln_model_open(api, nullptr, &twin), KILN_OK);
+  options.twin = twin;
+  options.cooldown_ms = 5;
+  start();
+  Item item(2, 5, 1);
+  EXPECT_EQ(item.run(batcher), KILN_OK);
+  EXPECT_EQ(stats().twin_batches, 0u);
+  ASSERT_EQ(kiln_batcher_set_load(batcher, 0.95, 0), KILN_OK);
+  EXPECT_EQ(item.run(batcher), KILN_OK);
+  item.check();
+  EXPECT_EQ(stats().twin_batches, 1u);
+  EXPECT_EQ(kiln_model_close(twin), KILN_BUSY);
+  EXPECT_EQ(kiln_batcher_close(batcher, KILN_CLOSE_DRAIN), KILN_OK);
+  batcher = nullptr;
+  EXPECT_EQ(kiln_model_close(twin), KILN_OK);
+}
+
 TEST_F(Batcher, IdleWorkersSleep) {
   options.workers = 2;
   start();
