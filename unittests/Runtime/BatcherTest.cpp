@@ -286,23 +286,18 @@ TEST_F(Batcher, LongBatchesAreSplit) {
   EXPECT_EQ(s.batch_sizes[4], 0u);
 }
 
-TEST_F(Batcher, StressMakesBatchesSmallerForAWhile) {
+// How levels come and go: BatchPolicyTest.cpp, which has a clock of its own.
+TEST_F(Batcher, StressMakesBatchesSmaller) {
   options.max_batch = 16;
-  options.cooldown_ms = 5;
+  options.cooldown_ms = 3600000;
   start();
   EXPECT_EQ(stats().batch_limit, 16u);
   ASSERT_EQ(kiln_batcher_set_load(batcher, 0.95, 0), KILN_OK);
   EXPECT_EQ(stats().batch_limit, 8u);
   ASSERT_EQ(kiln_batcher_set_load(batcher, 0.5, 0.5), KILN_OK);
   EXPECT_EQ(stats().batch_limit, 4u);
-  ASSERT_EQ(kiln_batcher_set_load(batcher, 0.5, 0), KILN_OK);
   EXPECT_EQ(stats().level, 1u);
-  std::this_thread::sleep_for(std::chrono::milliseconds(10));
-  Item item(1, 5, 1);
-  EXPECT_EQ(item.run(batcher), KILN_OK);
-  EXPECT_EQ(stats().batch_limit, 16u);
   EXPECT_EQ(stats().degradations, 1u);
-  EXPECT_EQ(stats().recoveries, 1u);
   EXPECT_EQ(kiln_batcher_set_load(batcher, NAN, 0), KILN_INVALID_ARGUMENT);
   EXPECT_EQ(kiln_batcher_set_load(batcher, 0, 2), KILN_INVALID_ARGUMENT);
 }
@@ -311,30 +306,18 @@ TEST_F(Batcher, LateAnswersMakeRequestsRunAlone) {
   test_fixed_ns = 2000000;
   options.max_batch = 8;
   options.target_p99_us = 500;
-  options.cooldown_ms = 50;
+  options.cooldown_ms = 3600000;
   start();
   Item item(1, 5, 1);
   for (int i = 0; i != 4; ++i)
     EXPECT_EQ(item.run(batcher), KILN_OK);
   EXPECT_EQ(stats().batch_limit, 1u);
-  test_fixed_ns = 0;
-  // Back, a doubling at a time.
-  uint32_t limit = 1;
-  for (int i = 0; i != 400 && limit != 8; ++i) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(5));
-    EXPECT_EQ(item.run(batcher), KILN_OK);
-    uint32_t next = stats().batch_limit;
-    EXPECT_TRUE(next == limit || next == 2 * limit || next == 1) << limit << " -> " << next;
-    limit = next;
-  }
-  EXPECT_EQ(limit, 8u);
 }
 
 TEST_F(Batcher, ATwinRunsUnderStress) {
   kiln_model *twin = nullptr;
   ASSERT_EQ(kiln_model_open(api, nullptr, &twin), KILN_OK);
   options.twin = twin;
-  options.cooldown_ms = 5;
   start();
   Item item(2, 5, 1);
   EXPECT_EQ(item.run(batcher), KILN_OK);
