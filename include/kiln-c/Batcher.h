@@ -137,7 +137,7 @@ typedef struct kiln_batcher_stats {
   uint64_t batch_sizes[KILN_BATCHER_SIZES];
   uint64_t queue_times[KILN_BATCHER_TIMES];
   uint64_t run_times[KILN_BATCHER_TIMES];   /* of batches */
-  uint64_t total_times[KILN_BATCHER_TIMES]; /* of completed requests */
+  uint64_t total_times[KILN_BATCHER_TIMES]; /* of completed requests, to the end of their run */
 } kiln_batcher_stats;
 
 enum {

@@ -225,7 +225,7 @@ kiln_status_t Batcher::close(uint32_t how) {
       break;
     waitingCount.fetch_sub(1, std::memory_order_seq_cst);
     waitingRows.fetch_sub(int64_t(request->rows), std::memory_order_relaxed);
-    complete(*request, KILN_CANCELLED, nullptr);
+    complete(*request, KILN_CANCELLED, nullptr, 0);
   }
   drain(kForever);
   stopWorkers();

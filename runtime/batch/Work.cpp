@@ -111,7 +111,7 @@ void Batcher::giveUpExpired(uint64_t now) {
     waitingRows.fetch_sub(int64_t(request->rows), std::memory_order_relaxed);
     // A callback may want the lock.
     lock.unlock();
-    complete(*request, KILN_DEADLINE, nullptr);
+    complete(*request, KILN_DEADLINE, nullptr, now);
     lock.lock();
   }
 }
@@ -188,15 +188,15 @@ void Batcher::runBatch(Lane &lane) {
   if (status != KILN_OK && items > 1) {
     for (uint32_t i = 0; i != items; ++i) {
       kiln_status_t own = lane.runAlone(i);
-      finishItem(lane, 0, own);
+      finishItem(lane, 0, own, nanoseconds());
     }
     return;
   }
   for (uint32_t i = 0; i != items; ++i)
-    finishItem(lane, i, status);
+    finishItem(lane, i, status, end);
 }
 
-void Batcher::finishItem(Lane &lane, uint32_t item, kiln_status_t status) {
+void Batcher::finishItem(Lane &lane, uint32_t item, kiln_status_t status, uint64_t now) {
   Request &request = *lane.batch.items[item].request;
   uint32_t rows = lane.batch.items[item].rows;
   if (status == KILN_OK)
@@ -209,7 +209,7 @@ void Batcher::finishItem(Lane &lane, uint32_t item, kiln_status_t status) {
   const DLTensor *const *outputs = nullptr;
   if (status == KILN_OK && request.callback)
     outputs = request.hasOutputs ? request.outputs : lane.view(item);
-  complete(request, status, outputs);
+  complete(request, status, outputs, now);
 }
 
 } // namespace kiln::rt
