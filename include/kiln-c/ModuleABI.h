@@ -35,7 +35,9 @@ extern "C" {
 #define KILN_MODULE_MAX_CHUNKS 16
 
 /* An element type as DLPack writes it (lanes is 1): kDLInt 0, kDLUInt 1,
- * kDLFloat 2, kDLBfloat 4, kDLBool 6 (8 bits, 0 or 1). */
+ * kDLFloat 2, kDLBfloat 4, kDLBool 6 (8 bits, 0 or 1), kDLFloat8_e4m3fn 10 ...
+ * kDLFloat4_e2m1fn 17. Types of less than 8 bits are never packed: an element
+ * takes a byte (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED). */
 typedef struct kiln_module_dtype {
   uint8_t code;
   uint8_t bits;
@@ -81,9 +83,11 @@ typedef struct kiln_module_symbol {
   int64_t hi;
 } kiln_module_symbol;
 
-/* A buffer in the arena. It lives from launch `first` to launch `last`,
- * inclusive, in the order of run(); two buffers whose lives do not meet may
- * share bytes. Its size is what sizes() says, in bytes. */
+/* A buffer in the arena. It lives from step `first` to step `last` of run(),
+ * inclusive; two buffers whose lives do not meet may share bytes. (Steps are
+ * launches and what happens between them, in the order of the program's text; a
+ * buffer that a loop uses but does not make lives through all of its steps.)
+ * Its size is what sizes() says, in bytes. */
 typedef struct kiln_module_buffer {
   uint32_t first;
   uint32_t last;
@@ -145,6 +149,13 @@ typedef struct kiln_module_services {
   void (*release)(struct kiln_module_frame *frame, void *memory);
   /* Memory for output `index`, once its dims (its rank many) are known. */
   void *(*late_output)(struct kiln_module_frame *frame, uint32_t index, const int64_t *dims);
+  /* What release_since() needs to know of the present. */
+  void *(*mark)(struct kiln_module_frame *frame);
+  /* Releases what allocate() has given since `mark` was taken, but for blocks
+   * that are among the `count` pointers of `kept` (other pointers may be among
+   * them). Blocks of before the mark must not have been released meanwhile. */
+  void (*release_since)(struct kiln_module_frame *frame, void *mark, void *const *kept,
+                        uint32_t count);
 } kiln_module_services;
 
 /* One run's view of the world. Fields up to `services` are read by generated

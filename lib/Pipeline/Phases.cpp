@@ -111,14 +111,18 @@ bool Compilation::runPasses(Diag onFailure, function_ref<void(PassManager &)> ad
 // Phases
 //===----------------------------------------------------------------------===//
 
+bool Compilation::within(Phase phase, Phase goal, function_ref<bool()> work) {
+  auto number = [](Phase p) { return static_cast<unsigned>(p) + 1; };
+  if (options.progress)
+    options.progress(phaseName(phase), number(phase), number(goal));
+  PhaseTimer::Scope scope(timer, phaseName(phase));
+  return work();
+}
+
 bool Compilation::run(Phase last, Phase goal) {
-  unsigned total = static_cast<unsigned>(goal) + 1;
   for (unsigned i = 0; i <= static_cast<unsigned>(last); ++i) {
     auto phase = static_cast<Phase>(i);
-    if (options.progress)
-      options.progress(phaseName(phase), i + 1, total);
-    PhaseTimer::Scope scope(timer, phaseName(phase));
-    if (!runPhase(phase) || !writeTemps(phase))
+    if (!within(phase, goal, [&] { return runPhase(phase) && writeTemps(phase); }))
       return false;
   }
   return true;

@@ -7,7 +7,9 @@
 
 #include "PassDetail.h"
 #include "dialects/Kiln/ops/Constant/Constant.h"
-#include "dialects/Kiln/ops/Fusion/Fusion.h"
+#include "dialects/Kiln/ops/Control/Control.h"
+#include "kiln/Reference/Interpreter.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -19,6 +21,9 @@ static int64_t bytesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getNumElements() * elementBytes(tensor.getElementType());
 }
+
+/// A branch or loop that ends within so many ops is worth evaluating.
+static constexpr uint64_t maxOps = 10000;
 
 /// Operands of `op` as data, when all are constants and folding pays.
 static std::optional<SmallVector<TensorData>> foldableOperands(Operation *op) {
@@ -54,18 +59,48 @@ struct FoldConstants final : kiln::impl::FoldConstantsPassBase<FoldConstants> {
     getOperation().walk([&](Operation *op) {
       if (isa<FusionOp>(op->getParentOp()))
         return;
-      if (auto operands = foldableOperands(op))
+      if (isa<IfOp, LoopOp>(op))
+        foldControl(op);
+      else if (auto operands = foldableOperands(op))
         fold(op, *operands);
     });
   }
 
 private:
+  /// Other ops may use symbols that the op gives values to; then it stays.
+  void foldControl(Operation *op) {
+    auto symbols = op->getAttrOfType<ArrayAttr>("symbols");
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+    captured.insert(op->operand_begin(), op->operand_end());
+    auto isStatic = [](Type type) {
+      return cast<RankedTensorType>(type).hasStaticShape() && bytesOf(type) <= allowedGrowth;
+    };
+    if ((symbols && !symbols.empty()) || op->use_empty() ||
+        !llvm::all_of(captured, [](Value value) { return constantOf(value) != nullptr; }) ||
+        !llvm::all_of(op->getResultTypes(), isStatic))
+      return;
+    Interpreter interpreter(table, maxOps);
+    if (failed(interpreter.run(op)))
+      return;
+    for (Value result : op->getResults())
+      if (interpreter.valueOf(result).type() != result.getType())
+        return;
+    SmallVector<TensorData> results;
+    for (Value result : op->getResults())
+      results.push_back(interpreter.valueOf(result));
+    replace(op, results);
+  }
+
   void fold(Operation *op, ArrayRef<TensorData> operands) {
     auto results = evaluate(table, op, operands);
-    if (failed(results))
-      return;
+    if (succeeded(results))
+      replace(op, *results);
+  }
+
+  void replace(Operation *op, ArrayRef<TensorData> results) {
     OpBuilder b(op);
-    for (auto [value, data] : llvm::zip(op->getResults(), *results))
+    for (auto [value, data] : llvm::zip(op->getResults(), results))
       value.replaceAllUsesWith(ConstantOp::create(b, op->getLoc(), elementsAttr(data)));
     op->erase();
     ++numFolded;

@@ -45,16 +45,30 @@ public:
   Fuser(func::FuncOp function, const KernelTable &table) : function(function), table(table) {}
 
   unsigned run() {
+    SmallVector<Block *> blocks;
+    collectBlocks(function.getBody(), blocks);
     SmallVector<Group> groups;
-    for (Operation &op : llvm::reverse(function.getBody().front()))
-      if (needsKernel(&op) && !grouped.contains(&op))
-        groups.push_back(grow(&op));
+    for (Block *block : blocks)
+      for (Operation &op : llvm::reverse(*block))
+        if (needsKernel(&op) && !grouped.contains(&op))
+          groups.push_back(grow(&op));
     for (Group &group : groups)
       outline(group);
     return static_cast<unsigned>(groups.size());
   }
 
 private:
+  /// Blocks that hold a program: the function's, branches and bodies of loops.
+  static void collectBlocks(Region &region, SmallVector<Block *> &blocks) {
+    for (Block &block : region) {
+      blocks.push_back(&block);
+      for (Operation &op : block)
+        if (!isa<FusionOp>(op))
+          for (Region &inner : op.getRegions())
+            collectBlocks(inner, blocks);
+    }
+  }
+
   /// Views and constants are no work; ops without a kernel (bind, require) stay.
   bool needsKernel(Operation *op) const {
     return table.find(op) && !isa<ReshapeOp>(op) && !op->hasTrait<OpTrait::ConstantLike>();
@@ -155,10 +169,11 @@ private:
     return followers[op];
   }
 
-  /// Takes in producers that `wanted` accepts until none is left.
+  /// Takes in producers that `wanted` accepts until none is left. Members are
+  /// visited once, new ones last: a producer that has to wait for a user is seen
+  /// again when that joins, and nothing else makes one more acceptable.
   void extend(Group &group, function_ref<bool(Operation *)> wanted) {
-    for (size_t i = 0; i < group.ops.size(); ++i) {
-      bool changed = false;
+    for (size_t i = 0; i < group.ops.size(); ++i)
       for (Value operand : group.ops[i]->getOperands()) {
         Operation *producer = operand.getDefiningOp();
         if (!producer || group.ops.contains(producer) || !needsKernel(producer) ||
@@ -167,12 +182,7 @@ private:
         group.ops.insert(producer);
         if (table.find(producer)->kernel)
           group.anchor = producer;
-        changed = true;
       }
-      // A new member may be the last user that another producer waited for.
-      if (changed)
-        i = static_cast<size_t>(-1);
-    }
   }
 
   /// A group of the root and what leads to an anchor.

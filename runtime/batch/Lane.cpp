@@ -39,6 +39,9 @@ void copyPieces(const Pieces &pieces, uint64_t count, const uint8_t *from, uint6
 } // namespace
 
 Lane::~Lane() {
+  // The pool is the session's.
+  for (Block &block : memory)
+    block.reset();
   kiln_session_destroy(session);
   kiln_session_destroy(twin);
 }
@@ -83,6 +86,9 @@ kiln_status_t Lane::openSessions(kiln_model *ofModel, const kiln_batcher_options
   kiln_status_t status = kiln_session_create(ofModel, &sessionOptions, &session);
   if (status == KILN_OK && options.twin)
     status = kiln_session_create(options.twin, &sessionOptions, &twin);
+  if (status == KILN_OK)
+    for (Block &block : memory)
+      block.setPool(kiln_session_pool(session));
   return status;
 }
 

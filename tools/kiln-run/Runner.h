@@ -8,7 +8,10 @@
 #define KILN_TOOLS_KILN_RUN_RUNNER_H
 
 #include "Options.h"
+#include "Reports.h"
 #include "kiln-c/Loader.h"
+
+#include <set>
 
 namespace kiln::run {
 
@@ -43,6 +46,10 @@ public:
   /// Index of the input or output with this name, or number.
   static Failure find(const std::vector<const kiln_tensor_spec *> &specs, const char *kind,
                       const std::string &name, uint32_t &index);
+  /// The same for an option that may be given once for each of them.
+  static Failure findOnce(const std::vector<const kiln_tensor_spec *> &specs, const char *kind,
+                          const char *option, const std::string &name, std::set<uint32_t> &seen,
+                          uint32_t &index);
 
   /// Values for all inputs, from files, random numbers and the data set.
   Failure prepareInputs(const Options &options);
@@ -52,6 +59,10 @@ public:
   Failure bench(uint64_t runs, BenchResult &result);
   /// A copy of output `index` of the latest run.
   Failure output(uint32_t index, HostTensor &tensor) const;
+  /// Of the runs of bench(), or of the one run.
+  Failure profile(LaunchProfile &profile) const;
+  Failure memory(MemoryReport &report) const;
+  std::string metricsText() const;
   double firstRunMilliseconds() const { return firstRunTime; }
 
 private:
@@ -59,6 +70,7 @@ private:
   Failure makeRandom(uint32_t index, uint64_t seed, const Options &options);
   Failure sizeOf(const kiln_dim_spec &dim, const kiln_tensor_spec &spec, int64_t &size) const;
   kiln_status_t callRun();
+  void sampleMemory();
   Failure failed(kiln_status_t status) const;
 
   kiln_artefact *artefact = nullptr;
@@ -69,6 +81,9 @@ private:
   uint32_t usedThreads = 1;
   double openTime = 0;
   double firstRunTime = 0;
+  bool samplesMemory = false;
+  uint64_t profiledRuns = 0;
+  std::vector<kiln_pool_stats> samples;
   std::vector<const kiln_tensor_spec *> inputs, outputs;
   std::vector<HostTensor> values;
   std::vector<bool> given;

@@ -249,6 +249,9 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
     return usage(diags, "no model given; kilnc --help lists the options");
   if (target != "cpu")
     return usage(diags, "--target: unknown target '" + target + "'; known: cpu");
+  constexpr unsigned mostJobs = 4096;
+  if (jobs > mostJobs)
+    return usage(diags, "-j: the number of threads is 0 (one a core) to " + Twine(mostJobs));
   if (optLevel > 3)
     return usage(diags, "-O: the level is 0, 1, 2 or 3");
   if (stopAfter().getNumOccurrences()) {

@@ -97,6 +97,39 @@ TEST_F(KilnRun, BenchAndJson) {
   EXPECT_EQ(output[0], '{');
 }
 
+TEST_F(KilnRun, ProfileAndReports) {
+  std::string files = " --profile json:" + directory + "/p.json --profile trace:" + directory +
+                      "/t.json --mem-report " + directory + "/m.html --metrics " + directory +
+                      "/m.txt";
+  EXPECT_EQ(run("--shape x=20x8 --bench 20 --threads 1 --profile table" + files), ExitEqual)
+      << output;
+  EXPECT_TRUE(said("3 launches in")) << output;
+  EXPECT_TRUE(said("Mul_3,Add_4,Concat_5")) << output;
+  auto holds = [&](const char *name, const char *part) {
+    std::string text;
+    EXPECT_FALSE(readFile(directory + "/" + name, text));
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(holds("p.json", "\"launches\": 20"));
+  EXPECT_TRUE(holds("t.json", "\"ph\": \"X\""));
+  EXPECT_TRUE(holds("m.txt", "kiln_runs_total{model=\"test\"}"));
+  EXPECT_TRUE(holds("m.html", "<title>MatMul_0,Add_1\n320 B at offset"));
+  EXPECT_TRUE(holds("m.html", "<polyline"));
+  EXPECT_FALSE(holds("m.html", "http")) << "the page is to need no other file";
+  EXPECT_EQ(run("--shape x=2x8 --profile sideways"), ExitUsage);
+  EXPECT_EQ(run("--shape x=2x8 --profile json:"), ExitUsage);
+  EXPECT_EQ(run("--shape x=2x8 --mem-report /nowhere/x.html"), ExitSystem);
+}
+
+TEST_F(KilnRun, ChecksWhileItRuns) {
+  for (const char *rate : {"rolling", "every-run", "rolling,keyed", "every-run,keyed"})
+    EXPECT_EQ(run(std::string("--shape x=2x8 --finite y --check-weights ") + rate), ExitEqual)
+        << output;
+  EXPECT_EQ(run("--shape x=2x8 --check-weights sometimes"), ExitUsage);
+  EXPECT_EQ(run("--shape x=2x8 --finite nothing"), ExitUsage);
+  EXPECT_TRUE(said("no output 'nothing'")) << output;
+}
+
 TEST_F(KilnRun, DataSet) {
   std::string x = saveInput(3);
   EXPECT_EQ(run("--data-set " + directory + "/missing"), 4);
@@ -131,7 +164,10 @@ TEST_F(KilnRun, UsageErrors) {
        {"--unknown", "--bench", "--bench 0", "--bench x", "--rtol -1", "--rtol nan", "--threads -2",
         "--threads 5000", "--input x", "--input w=random", "--shape x=axb", "--shape y=1",
         "--info=3", "another.so", "", "--input x=random", "--input x=x.txt",
-        "--device cuda:0 --shape x=1x8", "--input x=random:z --shape x=1x8"})
+        "--device cuda:0 --shape x=1x8", "--input x=random:z --shape x=1x8",
+        "--shape x=1x8 --shape x=2x8", "--shape x=1x8 --shape 0=2x8",
+        "--shape x=1x8 --input x=random --input x=random:1",
+        "--shape x=1x8 --input x=random --input 0=random"})
     EXPECT_EQ(run(arguments), 2) << arguments << "\n" << output;
 }
 

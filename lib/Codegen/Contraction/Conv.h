@@ -56,6 +56,16 @@ struct ConvShape {
   }
 };
 
+/// A factor for the time of work in so many equal units: two cores, or four,
+/// share them, and wait for each other at the end. One core does not mind, so
+/// the loss counts in part.
+inline double sharingLoss(double units) {
+  double factor = 1;
+  for (double cores : {2.0, 4.0})
+    factor *= 1 + 0.25 * (std::ceil(units / cores) * cores / units - 1);
+  return factor;
+}
+
 /// A part of the output: rows of a plane, all columns or some of a single row.
 struct OutputBlock {
   mlir::Value n, plane, row, rows, column, columns;
