@@ -147,12 +147,14 @@ bool Compilation::runPhase(Phase phase) {
 }
 
 bool Compilation::load() {
+  if (module)
+    return true;
   model = onnx::loadModel(path, {}, diags);
   return model != nullptr;
 }
 
 bool Compilation::import() {
-  {
+  if (!module) {
     PhaseTimer::Scope scope(timer, "convert");
     module = importModel(*model, options.import, tables.importers, context, diags);
   }
@@ -200,10 +202,45 @@ bool Compilation::noteBatch() {
   return true;
 }
 
+/// Compiled rules of folders are kept with kernels.
+RuleStore Compilation::ruleStore() {
+  if (options.cacheFolder.empty())
+    return {};
+  auto cache = std::make_shared<ContentCache>(options.cacheFolder, options.cacheLimit);
+  auto keyOf = [](StringRef material) { return ContentCache::keyOf({"rule", material}); };
+  return {[=](StringRef material) -> std::optional<std::string> {
+            std::string key = keyOf(material);
+            return key.empty() ? std::nullopt : cache->loadBytes(key);
+          },
+          [=](StringRef material, StringRef bytes) {
+            if (std::string key = keyOf(material); !key.empty())
+              cache->storeBytes(key, bytes);
+            cache->trim();
+          }};
+}
+
 bool Compilation::fuse() {
-  return runPasses(Diag::Internal, [&](PassManager &pm) {
+  RuleReport own;
+  RuleReport &report = options.ruleReport ? *options.ruleReport : own;
+  report = {};
+  {
+    PhaseTimer::Scope scope(timer, "rules");
+    if (!tables.library.select(options.rules, context, ruleStore(), diags, report.rules))
+      return false;
+  }
+  bool fused = runPasses(Diag::Internal, [&](PassManager &pm) {
+    if (!report.rules.empty()) {
+      pm.addNestedPass<func::FuncOp>(createApplyAlgebraPass(tables.rules, &report));
+      // What algebra leaves: folded shapes, constants that are equal.
+      pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+      pm.addNestedPass<func::FuncOp>(createCSEPass());
+      pm.addNestedPass<func::FuncOp>(createApplyRulesPass(tables.rules, &report));
+    }
     pm.addNestedPass<func::FuncOp>(createFusePass(tables.kernels));
   });
+  for (const auto &[rule, text] : report.switchedOff)
+    diags.report(Diag::RuleSwitchedOff, rule, text);
+  return fused;
 }
 
 bool Compilation::plan() {

@@ -36,6 +36,11 @@ public:
   /// The file that will be written: fails at once when that is the model, or
   /// cannot be made.
   bool announceOutput(llvm::StringRef output);
+  /// Takes a graph in the place of a model's; false for none.
+  bool startFrom(mlir::OwningOpRef<mlir::ModuleOp> graph) {
+    module = std::move(graph);
+    return static_cast<bool>(module);
+  }
   /// Keeps the texts that LLVM and Asm print.
   void keepText() { textIsWanted = true; }
   /// All phases up to `last`; `goal` is for the count of Compilation.h's
@@ -65,6 +70,7 @@ private:
   bool generateProgram(plan::ProgramOp program);
   bool setBatchSymbol();
   bool noteBatch();
+  RuleStore ruleStore();
   void fillInfo();
 
   // Outputs.cpp
