@@ -173,10 +173,10 @@ TEST_F(Batcher, DeadlinesAreMetOrGivenUp) {
   {
     Plug plug(*this);
     Item late(1, 5, 1), patient(1, 5, 2);
-    late.how.deadline_us = 1000;
+    late.how.deadline_us = 50000;
     ASSERT_EQ(late.submit(batcher), KILN_OK);
     ASSERT_EQ(patient.submit(batcher), KILN_OK);
-    std::this_thread::sleep_for(std::chrono::milliseconds(3));
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
     plug.pull();
     EXPECT_EQ(late.wait(batcher), KILN_DEADLINE);
     EXPECT_EQ(patient.wait(batcher), KILN_OK);
@@ -216,7 +216,7 @@ TEST_F(Batcher, AFullQueuePushesBack) {
 }
 
 TEST_F(Batcher, TheRateIsKept) {
-  options.rate = 10;
+  options.rate = 1;
   options.burst = 4;
   start();
   Item item(1, 5, 1);
