@@ -61,7 +61,7 @@ void PoolCache::flush() {
 void PoolCache::shrink() {
   // Round and round, so that sizes of the past go; a few blocks at a time, so
   // that no call takes long.
-  constexpr uint64_t most = 32;
+  constexpr uint64_t most = 8;
   Pool::Lock guard(pool);
   for (uint64_t count = 0; count < most && cached > kBudget / 4 * 3;) {
     hand = (hand + 1) % kNumClasses;
