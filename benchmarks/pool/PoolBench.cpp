@@ -126,8 +126,8 @@ void record(const char *path, int count, char **lines) {
     std::vector<DLTensor *> outputs;
     for (DLTensor &result : results)
       outputs.push_back(&result);
-    if (kiln_run(session, inputs.data(), uint32_t(inputs.size()), outputs.data(),
-                 info.num_outputs, nullptr) != KILN_OK)
+    if (kiln_run(session, inputs.data(), uint32_t(inputs.size()), outputs.data(), info.num_outputs,
+                 nullptr) != KILN_OK)
       fail(kiln_session_error(session));
     kiln_memory_plan plan = {};
     plan.struct_size = sizeof plan;
@@ -297,7 +297,8 @@ void measure(Allocator &allocator, const std::vector<Step> &steps, uint64_t oper
   // Of this thread alone: a neighbour that takes the CPU is not the allocator's.
   double start = seconds(CLOCK_THREAD_CPUTIME_ID);
   play<Pass::Whole>(allocator, steps, blocks, operations, result);
-  result.nanoseconds = (seconds(CLOCK_THREAD_CPUTIME_ID) - start) * 1e9 / double(rounds * steps.size());
+  result.nanoseconds =
+      (seconds(CLOCK_THREAD_CPUTIME_ID) - start) * 1e9 / double(rounds * steps.size());
   play<Pass::Single>(allocator, steps, blocks, operations, result);
 }
 
@@ -352,9 +353,10 @@ void bench(bool kiln, const std::string &name, uint64_t operations, uint32_t thr
     least = std::min<uint64_t>(least, __rdtsc() - first);
   }
   double scale = (seconds() - start) * 1e9 / double(__rdtsc() - ticks);
-  Result &worst = *std::max_element(
-      results.begin(), results.end(),
-      [](const Result &a, const Result &b) { return a.nanoseconds < b.nanoseconds; });
+  Result &worst =
+      *std::max_element(results.begin(), results.end(), [](const Result &a, const Result &b) {
+        return a.nanoseconds < b.nanoseconds;
+      });
   auto time = [&](const Histogram &histogram, double q) {
     uint64_t at = histogram.quantile(q);
     return double(at - std::min(at, least)) * scale;
