@@ -54,6 +54,11 @@ typedef enum kiln_status_t {
   KILN_DAMAGED = 20,      /* a weight or guard bytes changed, and could not be mended */
   KILN_CIRCUIT_OPEN = 21, /* too much was damaged lately: runs are refused for a while */
   KILN_NOT_FINITE = 22,   /* an output that is guarded holds NaN or an infinity */
+  /* What became of a request to a batcher. Since 1.1. */
+  KILN_OVERLOADED = 32, /* the queue is full, or the rate exceeded: try later */
+  KILN_CANCELLED = 33,
+  KILN_DEADLINE = 34, /* it could not be done in time, so it was not run */
+  KILN_CLOSED = 35,   /* the batcher takes no more requests */
 } kiln_status_t;
 
 /* A constant name such as "invalid shape"; never NULL. Any thread. Since 1.0. */
@@ -95,6 +100,14 @@ KILN_INLINE const char *kiln_status_name(kiln_status_t status) {
     return "circuit open";
   case KILN_NOT_FINITE:
     return "not finite";
+  case KILN_OVERLOADED:
+    return "overloaded";
+  case KILN_CANCELLED:
+    return "cancelled";
+  case KILN_DEADLINE:
+    return "deadline";
+  case KILN_CLOSED:
+    return "closed";
   }
   return "unknown status";
 }

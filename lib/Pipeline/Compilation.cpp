@@ -61,38 +61,30 @@ struct Compiler::State {
 Compiler::Compiler() : state(std::make_unique<State>()) {}
 Compiler::~Compiler() = default;
 
-/// The link phase, around `work`.
-static bool link(const CompileOptions &options, function_ref<bool()> work) {
-  StringRef name = phaseName(Phase::Link);
-  unsigned index = static_cast<unsigned>(Phase::Link) + 1;
-  if (options.progress)
-    options.progress(name, index, index);
-  if (!options.timer)
-    return work();
-  PhaseTimer::Scope scope(*options.timer, name);
-  return work();
-}
-
 /// The artefact, or the object in its place.
-static bool writeBoth(Compilation &c, Stage soOrObj, StringRef output, StringRef header,
-                      const CompileOptions &options) {
+static bool writeBoth(Compilation &c, Stage soOrObj, StringRef output, StringRef header) {
   if (!c.announceOutput(output) || (!header.empty() && !c.announceOutput(header)))
     return false;
-  return c.run(Phase::Generate, Phase::Link) &&
-         link(options, [&] { return c.writeLinked(soOrObj, output, header); });
+  return c.run(Phase::Generate, Phase::Link) && c.link(soOrObj, output, header);
 }
 
 bool Compiler::compile(StringRef model, StringRef output, StringRef header,
                        const CompileOptions &options, kiln::DiagnosticEngine &diags) {
-  return state->with(model, options, diags, [&](Compilation &c) {
-    return writeBoth(c, Stage::So, output, header, options);
-  });
+  return state->with(model, options, diags,
+                     [&](Compilation &c) { return writeBoth(c, Stage::So, output, header); });
 }
 
 bool Compiler::compileObject(StringRef model, StringRef output, StringRef header,
                              const CompileOptions &options, kiln::DiagnosticEngine &diags) {
-  return state->with(model, options, diags, [&](Compilation &c) {
-    return writeBoth(c, Stage::Obj, output, header, options);
+  return state->with(model, options, diags,
+                     [&](Compilation &c) { return writeBoth(c, Stage::Obj, output, header); });
+}
+
+bool Compiler::compileGraph(function_ref<OwningOpRef<ModuleOp>(MLIRContext &)> make,
+                            StringRef output, const CompileOptions &options,
+                            kiln::DiagnosticEngine &diags) {
+  return state->with("graph", options, diags, [&](Compilation &c) {
+    return c.startFrom(make(state->context)) && writeBoth(c, Stage::So, output, "");
   });
 }
 

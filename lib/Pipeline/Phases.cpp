@@ -111,14 +111,18 @@ bool Compilation::runPasses(Diag onFailure, function_ref<void(PassManager &)> ad
 // Phases
 //===----------------------------------------------------------------------===//
 
+bool Compilation::within(Phase phase, Phase goal, function_ref<bool()> work) {
+  auto number = [](Phase p) { return static_cast<unsigned>(p) + 1; };
+  if (options.progress)
+    options.progress(phaseName(phase), number(phase), number(goal));
+  PhaseTimer::Scope scope(timer, phaseName(phase));
+  return work();
+}
+
 bool Compilation::run(Phase last, Phase goal) {
-  unsigned total = static_cast<unsigned>(goal) + 1;
   for (unsigned i = 0; i <= static_cast<unsigned>(last); ++i) {
     auto phase = static_cast<Phase>(i);
-    if (options.progress)
-      options.progress(phaseName(phase), i + 1, total);
-    PhaseTimer::Scope scope(timer, phaseName(phase));
-    if (!runPhase(phase) || !writeTemps(phase))
+    if (!within(phase, goal, [&] { return runPhase(phase) && writeTemps(phase); }))
       return false;
   }
   return true;
@@ -143,23 +147,30 @@ bool Compilation::runPhase(Phase phase) {
 }
 
 bool Compilation::load() {
+  if (module)
+    return true;
   model = onnx::loadModel(path, {}, diags);
   return model != nullptr;
 }
 
 bool Compilation::import() {
-  {
+  if (!module) {
     PhaseTimer::Scope scope(timer, "convert");
     module = importModel(*model, options.import, tables.importers, context, diags);
   }
-  return module && setBatchSymbol() && runPasses(Diag::Internal, [&](PassManager &pm) {
-           // Folding exposes more to fold: canonical forms make constants of shapes,
-           // constants make shapes of canonical forms.
-           pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-           pm.addNestedPass<func::FuncOp>(createFoldConstantsPass(tables.references));
-           pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-           pm.addNestedPass<func::FuncOp>(createCSEPass());
-         });
+  return module && setBatchSymbol() &&
+         runPasses(Diag::Internal,
+                   [&](PassManager &pm) {
+                     // Folding exposes more to fold: canonical forms make constants of shapes,
+                     // constants make shapes of canonical forms.
+                     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+                     pm.addNestedPass<func::FuncOp>(createFoldConstantsPass(tables.references));
+                     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+                     pm.addNestedPass<func::FuncOp>(createCSEPass());
+                     if (!options.batchDim.empty())
+                       pm.addPass(createProveBatchPass(tables.kernels, options.batchDim));
+                   }) &&
+         noteBatch();
 }
 
 bool Compilation::setBatchSymbol() {
@@ -180,10 +191,56 @@ bool Compilation::setBatchSymbol() {
   return false;
 }
 
+bool Compilation::noteBatch() {
+  Operation *op = module->getOperation();
+  if (auto axes = op->getAttrOfType<DenseI32ArrayAttr>(batchAxesAttr))
+    info.batchAxes.assign(axes.asArrayRef().begin(), axes.asArrayRef().end());
+  if (auto obstacle = op->getAttrOfType<StringAttr>(batchObstacleAttr)) {
+    info.batchObstacle = obstacle.str();
+    diags.report(Diag::NotSeparable, options.batchDim, info.batchObstacle);
+  }
+  return true;
+}
+
+/// Compiled rules of folders are kept with kernels.
+RuleStore Compilation::ruleStore() {
+  if (options.cacheFolder.empty())
+    return {};
+  auto cache = std::make_shared<ContentCache>(options.cacheFolder, options.cacheLimit);
+  auto keyOf = [](StringRef material) { return ContentCache::keyOf({"rule", material}); };
+  return {[=](StringRef material) -> std::optional<std::string> {
+            std::string key = keyOf(material);
+            return key.empty() ? std::nullopt : cache->loadBytes(key);
+          },
+          [=](StringRef material, StringRef bytes) {
+            if (std::string key = keyOf(material); !key.empty())
+              cache->storeBytes(key, bytes);
+            cache->trim();
+          }};
+}
+
 bool Compilation::fuse() {
-  return runPasses(Diag::Internal, [&](PassManager &pm) {
+  RuleReport own;
+  RuleReport &report = options.ruleReport ? *options.ruleReport : own;
+  report = {};
+  {
+    PhaseTimer::Scope scope(timer, "rules");
+    if (!tables.library.select(options.rules, context, ruleStore(), diags, report.rules))
+      return false;
+  }
+  bool fused = runPasses(Diag::Internal, [&](PassManager &pm) {
+    if (!report.rules.empty()) {
+      pm.addNestedPass<func::FuncOp>(createApplyAlgebraPass(tables.rules, &report));
+      // What algebra leaves: folded shapes, constants that are equal.
+      pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+      pm.addNestedPass<func::FuncOp>(createCSEPass());
+      pm.addNestedPass<func::FuncOp>(createApplyRulesPass(tables.rules, &report));
+    }
     pm.addNestedPass<func::FuncOp>(createFusePass(tables.kernels));
   });
+  for (const auto &[rule, text] : report.switchedOff)
+    diags.report(Diag::RuleSwitchedOff, rule, text);
+  return fused;
 }
 
 bool Compilation::plan() {

@@ -36,20 +36,30 @@ public:
   /// The file that will be written: fails at once when that is the model, or
   /// cannot be made.
   bool announceOutput(llvm::StringRef output);
+  /// Takes a graph in the place of a model's; false for none.
+  bool startFrom(mlir::OwningOpRef<mlir::ModuleOp> graph) {
+    module = std::move(graph);
+    return static_cast<bool>(module);
+  }
   /// Keeps the texts that LLVM and Asm print.
   void keepText() { textIsWanted = true; }
   /// All phases up to `last`; `goal` is for the count of Compilation.h's
   /// progress.
   bool run(Phase last, Phase goal);
 
-  /// After Generate.
-  bool writeLinked(Stage soOrObj, llvm::StringRef output, llvm::StringRef header);
+  /// The link phase, after Generate.
+  bool link(Stage soOrObj, llvm::StringRef output, llvm::StringRef header) {
+    return within(Phase::Link, Phase::Link,
+                  [&] { return writeLinked(soOrObj, output, header); });
+  }
   /// After the stage's phase; not Obj and So.
   bool print(Stage stage, llvm::raw_ostream &os);
   bool writeText(Stage stage, llvm::StringRef output);
 
 private:
   // Phases.cpp
+  /// Tells and times a phase's work.
+  bool within(Phase phase, Phase goal, llvm::function_ref<bool()> work);
   bool runPhase(Phase phase);
   bool load();
   bool import();
@@ -59,9 +69,12 @@ private:
   bool generateKernels();
   bool generateProgram(plan::ProgramOp program);
   bool setBatchSymbol();
+  bool noteBatch();
+  RuleStore ruleStore();
   void fillInfo();
 
   // Outputs.cpp
+  bool writeLinked(Stage soOrObj, llvm::StringRef output, llvm::StringRef header);
   LinkInputs linkInputs(llvm::StringRef output);
   ModelHeaderInfo headerInfo(llvm::StringRef stem);
   bool writeTemps(Phase phase);

@@ -14,14 +14,16 @@ using namespace kiln;
 
 void kiln::registerAllDialects(mlir::DialectRegistry &registry) {
   KernelCompiler::registerDialects(registry);
+  registerRuleDialects(registry);
 }
 
-PassTables::PassTables() {
+PassTables::PassTables() : library(builtInRulePack()) {
   registerReferences(references);
   registerKernels(kernels);
 }
 
 void kiln::registerAllPasses(const PassTables &tables, const VectorTarget &target) {
   mlir::registerTransformsPasses();
+  registerRulePasses(tables.rules);
   registerTransformPasses(tables.references, tables.kernels, target);
 }

@@ -7,43 +7,17 @@
 
 #include "PassDetail.h"
 #include "dialects/Kiln/ops/Constant/Constant.h"
+#include "dialects/Kiln/ops/Control/Control.h"
 #include "dialects/Kiln/ops/Fusion/Fusion.h"
+#include "kiln/Reference/Fold.h"
+#include "kiln/Reference/Interpreter.h"
+#include "mlir/Transforms/RegionUtils.h"
 
 using namespace mlir;
 using namespace kiln;
 
-/// A result may be so many bytes larger than what it is made from.
-static constexpr int64_t allowedGrowth = 64 << 10;
-
-static int64_t bytesOf(Type type) {
-  auto tensor = cast<RankedTensorType>(type);
-  return tensor.getNumElements() * elementBytes(tensor.getElementType());
-}
-
-/// Operands of `op` as data, when all are constants and folding pays.
-static std::optional<SmallVector<TensorData>> foldableOperands(Operation *op) {
-  if (op->getNumRegions() != 0 || op->getNumResults() == 0 ||
-      op->hasTrait<OpTrait::ConstantLike>() || !isMemoryEffectFree(op))
-    return std::nullopt;
-  SmallVector<TensorData> operands;
-  int64_t operandBytes = 0, resultBytes = 0;
-  for (Value operand : op->getOperands()) {
-    ElementsAttr attr = constantOf(operand);
-    auto data = attr ? tensorDataOf(attr) : std::nullopt;
-    if (!data)
-      return std::nullopt;
-    operandBytes += attr.isSplat() ? 0 : data->byteSize();
-    operands.push_back(*data);
-  }
-  for (Type type : op->getResultTypes()) {
-    if (!isa<RankedTensorType>(type) || !cast<RankedTensorType>(type).hasStaticShape())
-      return std::nullopt;
-    resultBytes += bytesOf(type);
-  }
-  if (resultBytes > operandBytes + allowedGrowth)
-    return std::nullopt;
-  return operands;
-}
+/// A branch or loop that ends within so many ops is worth evaluating.
+static constexpr uint64_t maxOps = 10000;
 
 namespace {
 struct FoldConstants final : kiln::impl::FoldConstantsPassBase<FoldConstants> {
@@ -54,21 +28,38 @@ struct FoldConstants final : kiln::impl::FoldConstantsPassBase<FoldConstants> {
     getOperation().walk([&](Operation *op) {
       if (isa<FusionOp>(op->getParentOp()))
         return;
-      if (auto operands = foldableOperands(op))
-        fold(op, *operands);
+      OpBuilder b(op);
+      auto constants = isa<IfOp, LoopOp>(op) ? foldControl(b, op) : foldToConstants(b, op, table);
+      if (failed(constants))
+        return;
+      op->replaceAllUsesWith(*constants);
+      op->erase();
+      ++numFolded;
     });
   }
 
 private:
-  void fold(Operation *op, ArrayRef<TensorData> operands) {
-    auto results = evaluate(table, op, operands);
-    if (failed(results))
-      return;
-    OpBuilder b(op);
-    for (auto [value, data] : llvm::zip(op->getResults(), *results))
-      value.replaceAllUsesWith(ConstantOp::create(b, op->getLoc(), elementsAttr(data)));
-    op->erase();
-    ++numFolded;
+  /// Other ops may use symbols that the op gives values to; then it stays.
+  FailureOr<SmallVector<Value>> foldControl(OpBuilder &b, Operation *op) {
+    auto symbols = op->getAttrOfType<ArrayAttr>("symbols");
+    llvm::SetVector<Value> captured;
+    getUsedValuesDefinedAbove(op->getRegions(), captured);
+    captured.insert(op->operand_begin(), op->operand_end());
+    if ((symbols && !symbols.empty()) || op->use_empty() ||
+        !llvm::all_of(captured, [](Value value) { return constantOf(value) != nullptr; }) ||
+        !llvm::all_of(op->getResultTypes(), isSmallTensor))
+      return failure();
+    Interpreter interpreter(table, maxOps);
+    if (failed(interpreter.run(op)))
+      return failure();
+    for (Value result : op->getResults())
+      if (interpreter.valueOf(result).type() != result.getType())
+        return failure();
+    SmallVector<Value> constants;
+    for (Value result : op->getResults())
+      constants.push_back(
+          ConstantOp::create(b, op->getLoc(), elementsAttr(interpreter.valueOf(result))));
+    return constants;
   }
 
   const ReferenceTable &table;

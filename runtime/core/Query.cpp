@@ -8,6 +8,7 @@
 #include "Model.h"
 #include "Pool.h"
 #include "Session.h"
+#include "batch/Batcher.h"
 
 // Hidden, or the linker would go through the GOT, and an artefact could be
 // given another's table.
@@ -50,6 +51,9 @@ constinit const kiln_api kApi = {
       return Session::of(session).runManaged(inputs, numInputs, outputs, numOutputs, options);
     },
     []() { return liveObjects.load(std::memory_order_acquire); },
+    [](kiln_model *model, const kiln_batcher_options *options, kiln_batcher **batcher) {
+      return Batcher::create(model, options, batcher);
+    },
     Pool::create,
     [](kiln_session *session) { return Session::of(session).memoryPool(); },
     [](kiln_model *model, uint64_t bytes) { return Model::of(model).check(bytes); },

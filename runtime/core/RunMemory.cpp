@@ -68,4 +68,10 @@ void RunMemory::release(void *memory) {
   }
 }
 
+void RunMemory::releaseSince(void *mark, void *const *kept, uint32_t numKept) {
+  for (uint32_t i = count; i-- > 0 && live[i].memory != mark;)
+    if (std::find(kept, kept + numKept, live[i].memory) == kept + numKept)
+      release(live[i].memory);
+}
+
 } // namespace kiln::rt

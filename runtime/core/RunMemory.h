@@ -62,6 +62,11 @@ public:
       release(live[count - 1].memory);
   }
 
+  /// The newest block; null when there is none.
+  void *mark() const { return count ? live[count - 1].memory : nullptr; }
+  /// Releases what is newer than a mark but not among `kept`.
+  void releaseSince(void *mark, void *const *kept, uint32_t numKept);
+
   kiln_pool_cache *poolCache() const { return cache; }
 
 private:

@@ -63,29 +63,30 @@ void *Session::lateOutput(kiln_module_frame *frame, uint32_t index, const int64_
   return of(frame).placeLateOutput(index, dims);
 }
 
-constinit const kiln_module_services Session::aloneServices = {
-    [](kiln_module_frame *frame, uint32_t, kiln_module_kernel_fn kernel, const void *args,
-       int64_t extent, uint32_t chunks) { of(frame).launchAlone(kernel, args, extent, chunks); },
-    allocateForRun,
-    releaseForRun,
-    lateOutput,
-};
+void *Session::markForRun(kiln_module_frame *frame) { return of(frame).runMemory.mark(); }
 
-constinit const kiln_module_services Session::teamServices = {
-    [](kiln_module_frame *frame, uint32_t, kiln_module_kernel_fn kernel, const void *args,
-       int64_t extent, uint32_t chunks) { of(frame).launchTeam(kernel, args, extent, chunks); },
-    allocateForRun,
-    releaseForRun,
-    lateOutput,
-};
+void Session::releaseSinceForRun(kiln_module_frame *frame, void *mark, void *const *kept,
+                                 uint32_t count) {
+  of(frame).runMemory.releaseSince(mark, kept, count);
+}
 
-constinit const kiln_module_services Session::profiledServices = {
-    [](kiln_module_frame *frame, uint32_t index, kiln_module_kernel_fn kernel, const void *args,
-       int64_t extent,
-       uint32_t chunks) { of(frame).launchProfiled(index, kernel, args, extent, chunks); },
-    allocateForRun,
-    releaseForRun,
-    lateOutput,
-};
+constexpr kiln_module_services
+Session::servicesWith(decltype(kiln_module_services::launch) launch) {
+  return {launch, allocateForRun, releaseForRun, lateOutput, markForRun, releaseSinceForRun};
+}
+
+constinit const kiln_module_services Session::aloneServices = servicesWith(
+    [](kiln_module_frame *frame, uint32_t, kiln_module_kernel_fn kernel, const void *args,
+       int64_t extent, uint32_t chunks) { of(frame).launchAlone(kernel, args, extent, chunks); });
+
+constinit const kiln_module_services Session::teamServices = servicesWith(
+    [](kiln_module_frame *frame, uint32_t, kiln_module_kernel_fn kernel, const void *args,
+       int64_t extent, uint32_t chunks) { of(frame).launchTeam(kernel, args, extent, chunks); });
+
+constinit const kiln_module_services Session::profiledServices =
+    servicesWith([](kiln_module_frame *frame, uint32_t index, kiln_module_kernel_fn kernel,
+                    const void *args, int64_t extent, uint32_t chunks) {
+      of(frame).launchProfiled(index, kernel, args, extent, chunks);
+    });
 
 } // namespace kiln::rt

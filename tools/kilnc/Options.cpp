@@ -48,7 +48,7 @@ static cl::list<std::string>
                   "called <input>_<axis>"),
          cl::cat(category));
 static cl::opt<std::string> batchDim("batch-dim", cl::value_desc("NAME"),
-                                     cl::desc("The dimension that is the batch"),
+                                     cl::desc("The dimension that is the batch: proves that requests may share runs"),
                                      cl::cat(category));
 static cl::opt<unsigned> optLevel("O", cl::Prefix, cl::init(2), cl::value_desc("0-3"),
                                   cl::desc("Optimization level (default 2)"), cl::cat(category));
@@ -88,6 +88,22 @@ static cl::opt<Phase> &stopAfter() {
       cl::cat(category));
   return option;
 }
+static cl::list<std::string> ruleFolders("rules", cl::value_desc("folder"),
+                                         cl::desc("Use the rules (.pdll) in a folder, too"),
+                                         cl::cat(category));
+static cl::list<std::string> disabledRules("disable-rule", cl::value_desc("name"),
+                                           cl::desc("Leave a rule out"), cl::cat(category));
+static cl::list<std::string> onlyRules("only-rule", cl::value_desc("name"),
+                                       cl::desc("Use this rule and no other"), cl::cat(category));
+static cl::opt<bool> disableAllRules("disable-all-rules", cl::desc("Use no rule"),
+                                     cl::cat(category));
+static cl::opt<Explain>
+    explain("explain", cl::ValueOptional, cl::init(Explain::No),
+            cl::desc("Say on standard output which rules matched where, which fired, and why not:"),
+            cl::values(clEnumValN(Explain::Text, "", ""),
+                       clEnumValN(Explain::Text, "text", "for people (default)"),
+                       clEnumValN(Explain::JSON, "json", "one JSON document")),
+            cl::cat(category));
 static cl::opt<bool> saveTemps("save-temps",
                                cl::desc("Also write every stage to a file beside the output"),
                                cl::cat(category));
@@ -248,6 +264,9 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
     return usage(diags, "no model given; kilnc --help lists the options");
   if (target != "cpu")
     return usage(diags, "--target: unknown target '" + target + "'; known: cpu");
+  constexpr unsigned mostJobs = 4096;
+  if (jobs > mostJobs)
+    return usage(diags, "-j: the number of threads is 0 (one a core) to " + Twine(mostJobs));
   if (optLevel > 3)
     return usage(diags, "-O: the level is 0, 1, 2 or 3");
   if (stopAfter().getNumOccurrences()) {
@@ -257,9 +276,18 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
   }
   if (noCache && cacheDir.getNumOccurrences())
     return usage(diags, "--cache-dir and --no-cache: give one of them");
+  if (disableAllRules && (!onlyRules.empty() || !disabledRules.empty()))
+    return usage(diags, "--disable-all-rules leaves nothing to --only-rule and --disable-rule");
   if (!parseDims(invocation, diags) || !chooseOutputs(invocation, diags))
     return false;
+  invocation.explain = explain;
+  if (explain != Explain::No && !invocation.last && invocation.output == "-")
+    return usage(diags, "--explain prints to standard output: give -o FILE");
   CompileOptions &options = invocation.options;
+  options.rules.folders.assign(ruleFolders.begin(), ruleFolders.end());
+  options.rules.only.assign(onlyRules.begin(), onlyRules.end());
+  options.rules.disabled.assign(disabledRules.begin(), disabledRules.end());
+  options.rules.disableAll = disableAllRules;
   options.cpu = cpu;
   options.minimalFiltering = minimalFiltering;
   options.batchDim = batchDim;

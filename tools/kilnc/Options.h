@@ -11,6 +11,8 @@
 
 namespace kiln {
 
+enum class Explain : uint8_t { No, Text, JSON };
+
 /// The command line, copied out of llvm::cl: lld resets every option of the
 /// process when it links.
 struct Invocation {
@@ -19,6 +21,7 @@ struct Invocation {
   /// --stop-after: no output.
   std::optional<Phase> last;
   CompileOptions options;
+  Explain explain = Explain::No;
   bool quiet = false, timing = false, jsonDiagnostics = false;
   /// --crash-for-test.
   std::string crash;

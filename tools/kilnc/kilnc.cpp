@@ -83,8 +83,15 @@ int main(int argc, char **argv) {
       else if (phase == phaseName(Phase::Fuse))
         crash::provoke(invocation.crash);
     };
+    RuleReport report;
+    if (invocation.explain != Explain::No)
+      invocation.options.ruleReport = &report;
     compile(invocation, diags);
     progress.end();
+    if (invocation.explain == Explain::Text)
+      report.printText(outs());
+    else if (invocation.explain == Explain::JSON)
+      report.printJSON(outs());
   }
   mentionReproducer(diags);
   if (invocation.timing)

@@ -249,7 +249,7 @@ TEST(Loader, RefusesTruncatedFilesOfEveryLength) {
 
 TEST(Loader, RefusesForeignArtefacts) {
   expectRefused(artefactPath("foreign_cpu"), KILN_CPU_UNSUPPORTED, "no imaginary");
-  expectRefused(artefactPath("foreign_abi"), KILN_ABI_MISMATCH, "module ABI 9.0");
+  expectRefused(artefactPath("foreign_abi"), KILN_ABI_MISMATCH, "module ABI 9.");
   std::string bytes = readBytes(artefactPath("model"));
   bytes[18] = char(0xf3); // e_machine: RISC-V
   bytes[19] = 0;

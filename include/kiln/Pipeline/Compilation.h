@@ -20,6 +20,7 @@
 #define KILN_PIPELINE_COMPILATION_H
 
 #include "kiln/Import/ImportModel.h"
+#include "kiln/Patterns/RuleReport.h"
 #include "kiln/Pipeline/KernelCache.h"
 #include "kiln/Pipeline/PhaseTimer.h"
 #include "kiln/Support/Diagnostics.h"
@@ -44,6 +45,9 @@ struct CompileOptions {
   unsigned optLevel = 2;
   /// Threads that generate code; 0 is one a core.
   unsigned threads = 0;
+  RuleOptions rules;
+  /// Not owned; gets what rules did.
+  RuleReport *ruleReport = nullptr;
   /// Prints tensors' elements in full.
   bool printWeights = false;
   /// Folder of compiled kernels; empty: none.
@@ -77,6 +81,12 @@ public:
   /// The same as one relocatable object, for static linking.
   bool compileObject(llvm::StringRef model, llvm::StringRef output, llvm::StringRef header,
                      const CompileOptions &options, DiagnosticEngine &diags);
+
+  /// The artefact of a graph that `make` builds in the compiler's context, in the
+  /// place of a model: a module with a function @main of kiln ops, named inputs
+  /// and outputs (ModelAttributes.h).
+  bool compileGraph(llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(mlir::MLIRContext &)> make,
+                    llvm::StringRef output, const CompileOptions &options, DiagnosticEngine &diags);
 
   /// Writes the text of a stage (up to Asm) to a file; "-" is standard output.
   bool emit(llvm::StringRef model, Stage stage, llvm::StringRef output,

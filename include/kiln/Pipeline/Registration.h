@@ -14,6 +14,7 @@
 
 #include "kiln/Codegen/KernelTable.h"
 #include "kiln/Codegen/VectorTarget.h"
+#include "kiln/Patterns/Passes.h"
 #include "kiln/Reference/ReferenceTable.h"
 #include "mlir/IR/DialectRegistry.h"
 
@@ -26,9 +27,12 @@ void registerAllDialects(mlir::DialectRegistry &registry);
 /// What op families say about their ops, as passes read it.
 struct PassTables {
   PassTables();
+  PassTables(const PassTables &) = delete;
 
   ReferenceTable references;
   KernelTable kernels;
+  RuleLibrary library;
+  RuleTables rules{library, references, kernels};
 };
 
 /// Makes Kiln's passes, and MLIR's that are good for any IR, known by their

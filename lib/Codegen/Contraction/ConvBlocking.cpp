@@ -13,11 +13,10 @@ using namespace kiln::contraction;
 
 /// Bytes of staged input that leave room in the second-level cache.
 static constexpr int64_t stagedBytes = 256 * 1024;
-/// Pieces that work for many cores should come in, when each has some time.
-static constexpr int64_t wantedUnits = 16;
 static constexpr double cyclesOfUnit = 60000;
+
 /// About how many cycles all units take whose blocks have so many rows and
-/// columns; too few units count as lost time, for other cores would idle.
+/// columns.
 double ConvEmitter::cost(int64_t rows, int64_t columns, int64_t outputBlocks) const {
   const Axis &rowAxis = shape.axes[1], &columnAxis = shape.axes[2];
   int64_t outRows = *rowAxis.out.constant(), outColumns = *columnAxis.out.constant();
@@ -48,8 +47,8 @@ double ConvEmitter::cost(int64_t rows, int64_t columns, int64_t outputBlocks) co
   double bytes = stagedElements * accumulator.getIntOrFloatBitWidth() / 8;
   if (bytes > stagedBytes)
     cycles *= bytes > 2 * stagedBytes ? 1.5 : 1.1;
-  double wanted = std::clamp(cycles / cyclesOfUnit, 1.0, static_cast<double>(wantedUnits));
-  return cycles * (1 + 0.04 * std::max(0.0, wanted / units - 1));
+  // Short work is not worth sharing.
+  return cycles > cyclesOfUnit ? cycles * sharingLoss(units) : cycles;
 }
 
 ConvEmitter::Blocking ConvEmitter::chooseBlocking() const {

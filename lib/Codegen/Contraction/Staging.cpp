@@ -12,6 +12,8 @@ using namespace mlir;
 using namespace kiln;
 using namespace kiln::contraction;
 
+static constexpr int64_t maxPhasesWrittenOut = 4;
+
 ConvShape::ConvShape(const ConvSpec &spec) : group(spec.group) {
   Shape x = shapeOf(spec.x), w = shapeOf(spec.w), y = shapeOf(spec.anchor->getResult(0));
   batch = x[0];
@@ -95,6 +97,14 @@ Value Staging::element(ElementBuilder &e, const OutputBlock &block, Value channe
   return e.convert(x, type, accumulator);
 }
 
+/// Few phases are written out, many share one piece of code.
+void Staging::forPhases(const Axis &axis, function_ref<void(Value)> body) {
+  if (axis.phases() > maxPhasesWrittenOut)
+    return k.loop(k.index(0), k.index(axis.phases()), 1, body);
+  for (int64_t i = 0; i < axis.phases(); ++i)
+    body(k.index(i));
+}
+
 /// All phases of one input row: zeros, what exists, zeros.
 void Staging::fillRow(const OutputBlock &block, Value channel, Value plane, Value row, Value at) {
   const Axis &axis = shape.axes[2];
@@ -103,35 +113,41 @@ void Staging::fillRow(const OutputBlock &block, Value channel, Value plane, Valu
   struct Phase {
     Value start, first, from, to;
   };
-  SmallVector<Phase, 2> phases;
-  for (int64_t i = 0; i < axis.phases(); ++i) {
+  auto phaseAt = [&](Value i) {
     Phase phase;
     phase.start = math.add(at, math.mul(columns, i));
-    phase.first =
-        math.sub(math.add(math.mul(block.column, stride), i * axis.phaseStep()), k.size(axis.pad));
+    phase.first = math.sub(math.add(math.mul(block.column, stride), math.mul(i, axis.phaseStep())),
+                           k.size(axis.pad));
     auto firstAtOrAbove = [&](Value column) {
       Value j = k.b.createOrFold<arith::CeilDivSIOp>(k.loc, math.sub(column, phase.first), stride);
       return math.min(math.max(j, nothing), columns);
     };
     phase.from = firstAtOrAbove(nothing);
     phase.to = math.max(phase.from, firstAtOrAbove(k.size(axis.in)));
-    phases.push_back(phase);
-  }
+    return phase;
+  };
   auto copy = [&](const Phase &phase, Value from, Value to, int64_t lanes) {
     k.vectorLoop(from, to, lanes, [&](ElementBuilder &e, Value j) {
       Value column = e.add(e.mul(j, stride), phase.first);
       e.store(element(e, block, channel, plane, row, column), buffer, {e.add(phase.start, j)});
     });
   };
-  if (!wholeRows)
-    for (const Phase &phase : phases) {
-      zero(phase.start, math.add(phase.start, phase.from));
-      zero(math.add(phase.start, phase.to), math.add(phase.start, columns));
-    }
-  if (axis.stride != 2) {
-    for (const Phase &phase : phases)
+  auto zeroAround = [&](const Phase &phase) {
+    if (wholeRows)
+      return;
+    zero(phase.start, math.add(phase.start, phase.from));
+    zero(math.add(phase.start, phase.to), math.add(phase.start, columns));
+  };
+  if (axis.stride != 2)
+    return forPhases(axis, [&](Value i) {
+      Phase phase = phaseAt(i);
+      zeroAround(phase);
       copy(phase, phase.from, phase.to, k.target.lanes(accumulator));
-    return;
+    });
+  SmallVector<Phase, 2> phases;
+  for (int64_t i = 0; i < axis.phases(); ++i) {
+    phases.push_back(phaseAt(k.index(i)));
+    zeroAround(phases.back());
   }
   // Two vectors at a time, taken apart: what all phases have, less the last
   // column when there is one phase, for the other one's element may not exist.
@@ -203,14 +219,14 @@ void Staging::fill(const OutputBlock &block, Value firstChannel, Value count) {
           math.add(math.mul(block.plane, planes.stride), math.mul(planeTap, planes.dilation)),
           k.size(planes.pad));
       auto [plane, planeExists] = source(planes, spreadPlane);
-      for (int64_t phase = 0; phase < rows.phases(); ++phase) {
+      forPhases(rows, [&, plane = plane, planeExists = planeExists](Value phase) {
         Value stored = math.add(
             math.mul(math.add(math.mul(c, planes.kernel), planeTap), rows.phases()), phase);
         Value base = math.mul(math.mul(stored, depth), pitch);
         k.loop(k.index(0), wantedRows, 1, [&, plane = plane, exists = planeExists](Value y) {
-          Value spreadRow = math.sub(
-              math.add(math.mul(math.add(block.row, y), rows.stride), phase * rows.phaseStep()),
-              k.size(rows.pad));
+          Value spreadRow = math.sub(math.add(math.mul(math.add(block.row, y), rows.stride),
+                                              math.mul(phase, rows.phaseStep())),
+                                     k.size(rows.pad));
           auto [row, rowExists] = source(rows, spreadRow);
           Value at = math.add(base, math.mul(y, pitch));
           Value both = k.b.createOrFold<arith::AndIOp>(k.loc, exists, rowExists);
@@ -224,7 +240,7 @@ void Staging::fill(const OutputBlock &block, Value firstChannel, Value count) {
               },
               [&] { zero(at, math.add(at, pitch)); });
         });
-      }
+      });
     });
   });
 }

@@ -360,9 +360,7 @@ int64_t WinogradEmitter::chooseOutputBlocks() const {
     double units = static_cast<double>(tileBlocks * blocks);
     double cycles =
         static_cast<double>(tileBlocks) * (products + static_cast<double>(blocks) * inputCost());
-    // Two cores share units; four would.
-    for (double cores : {2.0, 4.0})
-      cycles *= 1 + 0.25 * (std::ceil(units / cores) * cores / units - 1);
+    cycles *= sharingLoss(units);
     if (cycles < least) {
       least = cycles;
       best = blocks;

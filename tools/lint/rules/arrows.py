@@ -27,6 +27,10 @@ LAYERS = {
         r"(lib|include/kiln)/Transforms/",
         IR + ["plan", "reference", "kernels", "codegen"],
     ),
+    "patterns": (
+        r"(lib/Patterns|include/kiln/Patterns|patterns)/",
+        IR + ["reference", "kernels", "codegen"],
+    ),
     "target": (
         r"(lib|include/kiln)/Target/",
         IR + ["plan", "reference", "codegen", "kernels", "abi"],

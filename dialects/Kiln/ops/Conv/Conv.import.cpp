@@ -170,6 +170,10 @@ static FailureOr<Value> convolution(NodeImporter &n, Value input, Value weights,
       window->pads[d] = upper ? half : total - half;
       window->pads[d + window->spatial()] = upper ? total - half : half;
     }
+  for (size_t d = 0; d < window->spatial(); ++d)
+    n.requireAtMost(window->extents[d],
+                    x[d + 2] + window->pads[d] + window->pads[d + window->spatial()],
+                    "kernel of Conv <= spatial axis " + Twine(d) + " with its padding");
   requireChannels(n, x[1], w[1] * Expr(window->group));
   if (Value y = asMatMul(n, *window, input, weights, bias))
     return y;
@@ -241,8 +245,11 @@ static FailureOr<SmallVector<Value>> importConvTranspose(NodeImporter &n) {
   for (size_t d = 0; d < spatial; ++d) {
     Expr stride = window->strides[d];
     Expr whole = (x[d + 2] - Expr(1)) * stride + window->extents[d] + Expr(padding[d]);
-    if (!wanted && !window->same())
+    if (!wanted && !window->same()) {
+      n.requireAtMost(window->pads[d] + window->pads[d + spatial], whole,
+                      "padding of ConvTranspose <= what it would fill of spatial axis " + Twine(d));
       continue;
+    }
     Expr total = whole - (wanted ? Expr((*wanted)[d]) : x[d + 2] * stride);
     // An output larger than what the kernel reaches ends in zeros.
     Expr cut = Expr::max(total, 0), half = Expr::floorDiv(cut, 2);

@@ -1,0 +1,56 @@
+//===- RuleReport.h - What rules did, and why -------------------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_PATTERNS_RULEREPORT_H
+#define KILN_PATTERNS_RULEREPORT_H
+
+#include "kiln/Patterns/RuleLibrary.h"
+
+namespace kiln {
+
+enum class Verdict : uint8_t {
+  Fired,   ///< became a kernel
+  Rewrote, ///< algebra: the ops were replaced
+  Lost,    ///< another choice was better
+  Refused  ///< not legal, or no kernel takes it
+};
+
+/// One place where a rule matched.
+struct RuleMatch {
+  std::string rule, pattern;
+  /// ONNX nodes of the matched ops, in the order of the graph.
+  std::vector<std::string> nodes;
+  std::vector<std::string> ops;
+  Verdict verdict = Verdict::Refused;
+  /// Why it lost or was refused.
+  std::string reason;
+
+  //===-- Fusion ----------------------------------------------------------===//
+  std::string kernel;
+  /// Bytes that need not be written and read, against one kernel an op, and
+  /// against what the generic fuser would have made of the same ops. Unknown
+  /// sizes count as RuleReport::nominalSize.
+  int64_t savedBytes = 0, savedOverGeneric = 0;
+  /// Matches that a fired one overlaps, and was chosen before.
+  std::vector<std::string> beat;
+};
+
+struct RuleReport {
+  static constexpr int64_t nominalSize = 64;
+
+  RuleList rules;
+  std::vector<RuleMatch> matches;
+  /// Rules that misbehaved: name, and what they did.
+  std::vector<std::pair<std::string, std::string>> switchedOff;
+
+  void printText(llvm::raw_ostream &os) const;
+  /// One document; docs/rules.md describes it.
+  void printJSON(llvm::raw_ostream &os) const;
+};
+
+} // namespace kiln
+
+#endif // KILN_PATTERNS_RULEREPORT_H

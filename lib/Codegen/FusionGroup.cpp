@@ -1,0 +1,230 @@
+//===- FusionGroup.cpp - Ops that become one kernel -----------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kiln/Codegen/FusionGroup.h"
+#include "dialects/Kiln/ops/Transpose/Transpose.h"
+#include "dialects/Kiln/ops/View/View.h"
+#include "kiln/Codegen/PullCost.h"
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/Matchers.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace kiln;
+
+/// Kernels stay small enough to compile quickly and to read.
+static constexpr size_t maxOpsInGroup = 48;
+/// What may be computed again for every reading of a vector (see pullCost).
+static constexpr unsigned maxCostOfPull = 3;
+
+bool FusionGrower::needsKernel(Operation *op) const {
+  return table.find(op) && !isa<ReshapeOp>(op) && !op->hasTrait<OpTrait::ConstantLike>();
+}
+
+StringRef FusionGrower::familyOf(const FusionGroup &group) const {
+  return group.anchor ? StringRef(table.find(group.anchor)->family) : StringRef("loop");
+}
+
+static bool usedOnlyIn(Operation *op, const FusionGroup &group) {
+  return llvm::all_of(op->getUsers(), [&](Operation *user) { return group.ops.contains(user); });
+}
+
+/// Sizes are canonical text: nothing has to be parsed.
+static bool sameShape(Value a, Value b) {
+  auto x = cast<RankedTensorType>(a.getType()), y = cast<RankedTensorType>(b.getType());
+  return x.getShape() == y.getShape() && x.getEncoding() == y.getEncoding();
+}
+
+/// All members are pointwise ops of the shape of `op`'s result, so that it can
+/// be computed in front of them in registers.
+bool FusionGrower::feedsEpilogue(Operation *op, const FusionGroup &group) const {
+  for (Operation *member : group.ops) {
+    const OpKernels *kernels = table.find(member);
+    if (!kernels->pointwise || member->getNumResults() != 1 ||
+        !sameShape(member->getResult(0), op->getResult(0)))
+      return false;
+  }
+  return true;
+}
+
+bool FusionGrower::canTake(Operation *producer, const FusionGroup &group, Allowed allowed) const {
+  if (!allowed(producer) || group.ops.size() >= maxOpsInGroup ||
+      producer->getBlock() != group.root->getBlock() || !usedOnlyIn(producer, group))
+    return false;
+  const OpKernels &kernels = *table.find(producer);
+  if (kernels.kernel)
+    return kernels.takesEpilogue && !group.anchor && producer->getNumResults() == 1 &&
+           feedsEpilogue(producer, group);
+  if (producer->getNumResults() != 1)
+    return false;
+  // Anchors that read memory directly need their operands there.
+  for (Operation *user : producer->getUsers()) {
+    const OpKernels &reader = *table.find(user);
+    if (reader.kernel && (!reader.pullsOperands || followsAnchor(producer, allowed)))
+      return false;
+  }
+  return !isPulledOften(producer, group) || costWith(producer, group) <= maxCostOfPull;
+}
+
+/// As a root of its own, `op` would follow an anchor in its registers: better
+/// than being pulled by the next anchor, which may pull an element often.
+bool FusionGrower::followsAnchor(Operation *op, Allowed allowed) const {
+  FusionGroup group = startAt(op, allowed);
+  return group.anchor && group.anchor != op;
+}
+
+/// Takes in producers that are `wanted` until none is left.
+void FusionGrower::extend(FusionGroup &group, Allowed allowed, Allowed wanted) const {
+  for (size_t i = 0; i < group.ops.size(); ++i) {
+    bool changed = false;
+    for (Value operand : group.ops[i]->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || group.ops.contains(producer) || !needsKernel(producer) ||
+          !wanted(producer) || !canTake(producer, group, allowed))
+        continue;
+      group.ops.insert(producer);
+      if (table.find(producer)->kernel)
+        group.anchor = producer;
+      changed = true;
+    }
+    // A new member may be the last user that another producer waited for.
+    if (changed)
+      i = static_cast<size_t>(-1);
+  }
+}
+
+/// A group of the root and what leads to an anchor: other members would stand
+/// in its way.
+FusionGroup FusionGrower::startAt(Operation *root, Allowed allowed) const {
+  FusionGroup group;
+  group.root = root;
+  group.ops.insert(root);
+  if (table.find(root)->kernel)
+    group.anchor = root;
+  extend(group, allowed, [&](Operation *producer) {
+    const OpKernels &kernels = *table.find(producer);
+    return kernels.kernel || (kernels.pointwise && feedsEpilogue(producer, group));
+  });
+  return group;
+}
+
+FusionGroup FusionGrower::grow(Operation *root, Allowed allowed) const {
+  FusionGroup group = startAt(root, allowed);
+  extend(group, allowed, [&](Operation *producer) { return !table.find(producer)->kernel; });
+  return group;
+}
+
+//===----------------------------------------------------------------------===//
+// What is worth pulling
+//===----------------------------------------------------------------------===//
+
+/// Something in the group may pull an element of `op` more than once.
+bool FusionGrower::isPulledOften(Operation *op, const FusionGroup &group) const {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return group.ops.contains(user) &&
+           (table.find(user)->reads == Reads::Often || isPulledOften(user, group));
+  });
+}
+
+/// Vector instructions that would be repeated.
+unsigned FusionGrower::costWith(Operation *producer, const FusionGroup &group) const {
+  unsigned cost = chainCost(producer);
+  for (Operation *member : group.ops)
+    if (isPulledOften(member, group))
+      cost += costOf(member);
+  return cost;
+}
+
+/// With all that would have to be a kernel of its own if `op` were pulled
+/// without it: then it had better come with it.
+unsigned FusionGrower::chainCost(Operation *op) const {
+  auto known = chainCosts.find(op);
+  if (known != chainCosts.end())
+    return known->second;
+  unsigned cost = costOf(op);
+  for (Value operand : op->getOperands())
+    if (Operation *maker = operand.getDefiningOp())
+      if (maker->hasOneUse() && needsKernel(maker) && !table.find(maker)->kernel)
+        cost += chainCost(maker);
+  return chainCosts[op] = cost;
+}
+
+/// Permuted operands are read where they lie. What is made of constants alone
+/// (quantized weights) is only made as far as it is needed.
+unsigned FusionGrower::costOf(Operation *op) const {
+  bool isNew = costs.try_emplace(op, 0).second;
+  if (isNew && !isa<TransposeOp>(op) && !isConstant(op))
+    costs[op] = pullCost(op, table);
+  return costs[op];
+}
+
+bool FusionGrower::isConstant(Operation *op) const {
+  if (constants.try_emplace(op, false).second)
+    constants[op] = llvm::all_of(op->getOperands(), [&](Value operand) {
+      Operation *maker = operand.getDefiningOp();
+      return maker && (maker->hasTrait<OpTrait::ConstantLike>() || isConstant(maker));
+    });
+  return constants[op];
+}
+
+//===----------------------------------------------------------------------===//
+// Outlining
+//===----------------------------------------------------------------------===//
+
+/// The constant that the operand is, when its elements are all equal: an
+/// immediate of the kernel.
+static Operation *splatBehind(Value operand) {
+  DenseElementsAttr value;
+  bool isSplat = matchPattern(operand, m_Constant(&value)) && value.isSplat();
+  return isSplat ? operand.getDefiningOp() : nullptr;
+}
+
+FusionOp kiln::outlineFusion(const FusionGroup &group, StringRef family, const KernelTable &table,
+                             const FusionOrigin &origin) {
+  SmallVector<Operation *> ordered(group.ops.begin(), group.ops.end());
+  llvm::sort(ordered, [](Operation *x, Operation *y) { return x->isBeforeInBlock(y); });
+  llvm::SetVector<Value> inputs;
+  llvm::SetVector<Operation *> splats;
+  llvm::SetVector<StringRef> nodes;
+  for (Operation *op : ordered) {
+    if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+      nodes.insert(name.getName());
+    // Anchors read their operands from memory or pull them; either way a buffer
+    // (or a packed constant) serves best.
+    bool isAnchor = table.find(op)->kernel != nullptr;
+    for (Value operand : op->getOperands()) {
+      if (group.ops.contains(operand.getDefiningOp()))
+        continue;
+      Operation *splat = isAnchor ? nullptr : splatBehind(operand);
+      if (splat)
+        splats.insert(splat);
+      else
+        inputs.insert(operand);
+    }
+  }
+  OpBuilder b(group.root);
+  auto fusion = FusionOp::create(b, group.root->getLoc(), group.root->getResultTypes(),
+                                 inputs.getArrayRef(), family, llvm::join(nodes, ","), origin.rule,
+                                 DictionaryAttr(), origin.evidence);
+  Block &body = fusion.getBody().emplaceBlock();
+  IRMapping map;
+  for (Value input : inputs)
+    map.map(input, body.addArgument(input.getType(), input.getLoc()));
+  b.setInsertionPointToEnd(&body);
+  for (Operation *op : splats)
+    b.clone(*op, map);
+  for (Operation *op : ordered)
+    b.clone(*op, map);
+  SmallVector<Value> yielded;
+  for (Value result : group.root->getResults())
+    yielded.push_back(map.lookup(result));
+  YieldOp::create(b, group.root->getLoc(), yielded);
+  group.root->replaceAllUsesWith(fusion.getOutputs());
+  for (Operation *op : llvm::reverse(ordered))
+    op->erase();
+  return fusion;
+}

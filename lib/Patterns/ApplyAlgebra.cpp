@@ -1,0 +1,349 @@
+//===- ApplyAlgebra.cpp - Rewrites by algebra rules -----------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "PassDetail.h"
+#include "RuleMatcher.h"
+#include "kiln/Reference/Fold.h"
+#include <map>
+
+using namespace mlir;
+using namespace kiln;
+
+/// Rewrites of a graph, for each op that it has, after which a rule counts as
+/// one without end.
+static constexpr size_t rewritesPerOp = 16;
+
+/// Nodes of ops, without repetition.
+static std::vector<std::string> nodesOf(ArrayRef<Operation *> ops) {
+  std::vector<std::string> nodes;
+  for (Operation *op : ops)
+    if (auto name = dyn_cast<NameLoc>(op->getLoc()))
+      if (!llvm::is_contained(nodes, name.getName().str()))
+        nodes.push_back(name.getName().str());
+  return nodes;
+}
+
+/// The rules but those of a folder `algebra`, which move constants about.
+static RuleList withoutMoving(RuleList rules) {
+  llvm::erase_if(rules, [](const auto &rule) { return rule->anchor == "algebra"; });
+  return rules;
+}
+
+namespace {
+/// Why a rule must be left out.
+struct Fault {
+  std::string rule, text;
+};
+
+/// Applies rules to a block until none matches.
+///
+/// Not MLIR's greedy driver: that one ends the process when a native rewrite
+/// fails, and cannot tell which rule it was that misbehaved.
+class AlgebraDriver : public RewriterBase::Listener {
+public:
+  AlgebraDriver(Block &block, const RuleTables &tables, const RuleList &rules)
+      : block(block), tables(tables), rewriter(block.getParentOp()->getContext()),
+        recognising(*rewriter.getContext(), tables.library.natives(), withoutMoving(rules),
+                    RuleKind::Algebra, actions()),
+        all(*rewriter.getContext(), tables.library.natives(), rules, RuleKind::Algebra, actions()) {
+    rewriter.setListener(this);
+    limit = rewritesPerOp * (block.getOperations().size() + 1);
+  }
+
+  /// False when a rule misbehaved: the block is to be thrown away.
+  bool run() {
+    // What is spelled out is recognised before constants move and hide it.
+    return run(recognising) && run(all);
+  }
+
+  std::vector<RuleMatch> matches;
+  std::optional<Fault> fault;
+
+private:
+  bool run(RuleMatcher &rules) {
+    // New ops can make rules relevant that were not.
+    while (rules.prepare(GraphFeatures(block))) {
+      matcher = &rules;
+      for (Operation &op : block)
+        push(&op);
+      while (Operation *op = pop())
+        if (!visit(op))
+          return false;
+    }
+    return true;
+  }
+
+  //===-- Work ------------------------------------------------------------===//
+
+  void push(Operation *op) {
+    if (op->hasTrait<OpTrait::IsTerminator>() || op->getBlock() != &block)
+      return;
+    auto [it, fresh] = places.try_emplace(op, worklist.size());
+    if (fresh)
+      worklist.push_back(op);
+  }
+  Operation *pop() {
+    while (!worklist.empty()) {
+      Operation *op = worklist.pop_back_val();
+      if (op) {
+        places.erase(op);
+        return op;
+      }
+    }
+    return nullptr;
+  }
+  void notifyOperationInserted(Operation *op, OpBuilder::InsertPoint) override {
+    made.push_back(op);
+  }
+  void notifyOperationErased(Operation *op) override {
+    if (auto it = places.find(op); it != places.end()) {
+      worklist[it->second] = nullptr;
+      places.erase(it);
+    }
+    llvm::erase(made, op);
+  }
+
+  /// Drops an op that nothing reads. Its producers may be next, and what read
+  /// their results beside it may be the only reader now.
+  bool eraseIfDead(Operation *op) {
+    if (!op->use_empty() || !isPure(op))
+      return false;
+    SmallVector<Value> operands(op->getOperands());
+    rewriter.eraseOp(op);
+    for (Value operand : operands) {
+      if (operand.hasOneUse())
+        push(*operand.getUsers().begin());
+      if (Operation *producer = operand.getDefiningOp())
+        push(producer);
+    }
+    return true;
+  }
+
+  bool visit(Operation *op) {
+    if (eraseIfDead(op))
+      return true;
+    made.clear();
+    current = {};
+    bool rewritten = succeeded(matcher->matchAndRewrite(op, rewriter));
+    settleNewOps();
+    if (fault)
+      return false;
+    if (!rewritten)
+      return true;
+    matches.push_back(std::move(current));
+    if (++rewrites <= limit)
+      return true;
+    std::map<std::string, size_t> counts;
+    for (const RuleMatch &match : matches)
+      ++counts[match.rule];
+    auto most = std::max_element(counts.begin(), counts.end(),
+                                 [](auto &a, auto &b) { return a.second < b.second; });
+    fault = Fault{most->first, "it rewrites without end: " + std::to_string(most->second) +
+                                   " rewrites of a graph of " +
+                                   std::to_string(limit / rewritesPerOp) + " ops"};
+    return false;
+  }
+
+  /// Evaluates ops on constants, so that rules see constants; drops what a
+  /// rewrite that failed has left.
+  void settleNewOps() {
+    for (Operation *op : SmallVector<Operation *>(made)) {
+      auto constants = foldToConstants(rewriter, op, tables.references);
+      if (succeeded(constants))
+        rewriter.replaceOp(op, *constants);
+    }
+    for (Operation *op : llvm::reverse(SmallVector<Operation *>(made)))
+      if (!eraseIfDead(op))
+        push(op);
+  }
+
+  //===-- What rewrites call ----------------------------------------------===//
+
+  RuleActions actions() {
+    RuleActions actions;
+    actions.began = [this](PatternRewriter &, PDLResultList &, ArrayRef<PDLValue> arguments) {
+      begin(arguments);
+      return success();
+    };
+    actions.build = [this](PatternRewriter &, PDLResultList &results,
+                           ArrayRef<PDLValue> arguments) { return build(results, arguments); };
+    actions.replace = [this](PatternRewriter &, PDLResultList &, ArrayRef<PDLValue> arguments) {
+      return replace(arguments);
+    };
+    actions.erase = [this](PatternRewriter &, PDLResultList &, ArrayRef<PDLValue> arguments) {
+      return erase(arguments[0].cast<Operation *>());
+    };
+    return actions;
+  }
+
+  /// Began(rule, pattern, op...)
+  void begin(ArrayRef<PDLValue> arguments) {
+    current = {};
+    current.rule = cast<StringAttr>(arguments[0].cast<Attribute>()).str();
+    current.pattern = cast<StringAttr>(arguments[1].cast<Attribute>()).str();
+    current.verdict = Verdict::Rewrote;
+    SmallVector<Operation *> ops;
+    for (PDLValue value : arguments.drop_front(2))
+      ops.push_back(value.cast<Operation *>());
+    llvm::sort(ops, [](Operation *a, Operation *b) { return a->isBeforeInBlock(b); });
+    current.nodes = nodesOf(ops);
+    for (Operation *op : ops)
+      current.ops.push_back(op->getName().getStringRef().str());
+    place = ops.back()->getLoc();
+  }
+
+  /// Build(name, [attribute name...], attribute..., operand...)
+  LogicalResult build(PDLResultList &results, ArrayRef<PDLValue> arguments) {
+    StringRef name = cast<StringAttr>(arguments[0].cast<Attribute>());
+    auto names = cast<ArrayAttr>(arguments[1].cast<Attribute>());
+    arguments = arguments.drop_front(2);
+    SmallVector<NamedAttribute> attributes;
+    for (auto [key, value] : llvm::zip_first(names.getAsRange<StringAttr>(), arguments))
+      attributes.emplace_back(key, value.template cast<Attribute>());
+    SmallVector<Value> operands;
+    for (PDLValue argument : arguments.drop_front(names.size()))
+      appendValues(argument, operands);
+    auto op = tryBuild(rewriter, place, name, operands, attributes);
+    if (failed(op))
+      return failure();
+    results.push_back(*op);
+    return success();
+  }
+
+  static void appendValues(PDLValue argument, SmallVectorImpl<Value> &values) {
+    if (auto op = argument.dyn_cast<Operation *>())
+      llvm::append_range(values, op->getResults());
+    else if (auto value = argument.dyn_cast<Value>())
+      values.push_back(value);
+    else if (argument.isa<ValueRange>())
+      llvm::append_range(values, argument.cast<ValueRange>());
+  }
+
+  LogicalResult blame(const Twine &text) {
+    if (!fault)
+      fault = Fault{current.rule, text.str()};
+    return failure();
+  }
+
+  static std::string text(Type type) {
+    std::string result;
+    llvm::raw_string_ostream(result) << type;
+    return result;
+  }
+
+  /// Types that are not the same here, but are for other operands: sizes that
+  /// are not provably equal, ranks that a constant's broadcast extends by ones.
+  static bool mayBeEqual(Type was, Type is) {
+    auto a = dyn_cast<RankedTensorType>(was), b = dyn_cast<RankedTensorType>(is);
+    if (!a || !b || a.getElementType() != b.getElementType())
+      return false;
+    auto withoutOnes = [](RankedTensorType type) {
+      return type.getShape().drop_while([](int64_t dim) { return dim == 1; });
+    };
+    return succeeded(verifyCompatibleShape(withoutOnes(a), withoutOnes(b)));
+  }
+
+  /// The rule does not fit here, which is no fault of its.
+  LogicalResult decline(std::string why) {
+    if (declined.emplace(current.rule, current.nodes).second) {
+      matches.push_back(current);
+      matches.back().verdict = Verdict::Refused;
+      matches.back().reason = std::move(why);
+    }
+    return failure();
+  }
+
+  /// Replace(op, by...)
+  LogicalResult replace(ArrayRef<PDLValue> arguments) {
+    auto *op = arguments[0].cast<Operation *>();
+    StringRef name = op->getName().getStringRef();
+    SmallVector<Value> values;
+    for (PDLValue argument : arguments.drop_front())
+      appendValues(argument, values);
+    if (values.size() != op->getNumResults())
+      return blame("it replaces the " + Twine(op->getNumResults()) + " results of " + name +
+                   " by " + Twine(values.size()));
+    if (!isPure(op))
+      return blame("it replaces " + name + ", which has an effect");
+    for (auto [result, value] : llvm::zip(op->getResults(), values)) {
+      if (result.getType() != value.getType()) {
+        std::string what = "it replaces " + name.str() + " of type " + text(result.getType()) +
+                           " by a value of type " + text(value.getType());
+        return mayBeEqual(result.getType(), value.getType()) ? decline(what) : blame(what);
+      }
+      Operation *producer = value.getDefiningOp();
+      for (Operation *user : result.getUsers())
+        if (producer && user->getBlock() == producer->getBlock() && user != producer &&
+            user->isBeforeInBlock(producer))
+          return decline("a result is read before what replaces it");
+      if (producer == op)
+        return blame("it replaces " + name + " by itself");
+    }
+    for (Operation *user : op->getUsers())
+      push(user);
+    for (Value operand : op->getOperands())
+      if (Operation *producer = operand.getDefiningOp())
+        push(producer);
+    rewriter.replaceOp(op, values);
+    return success();
+  }
+
+  LogicalResult erase(Operation *op) {
+    StringRef name = op->getName().getStringRef();
+    if (!op->use_empty())
+      return blame("it erases " + name + ", whose result is used");
+    if (!isPure(op))
+      return blame("it erases " + name + ", which has an effect");
+    rewriter.eraseOp(op);
+    return success();
+  }
+
+  Block &block;
+  const RuleTables &tables;
+  RuleRewriter rewriter;
+  RuleMatcher recognising, all, *matcher = nullptr;
+  size_t limit;
+  SmallVector<Operation *> worklist, made;
+  llvm::DenseMap<Operation *, size_t> places;
+  size_t rewrites = 0;
+  std::set<std::pair<std::string, std::vector<std::string>>> declined;
+  RuleMatch current;
+  Location place = rewriter.getUnknownLoc();
+};
+
+struct ApplyAlgebra final : RulePass<kiln::impl::ApplyAlgebraPassBase<ApplyAlgebra>> {
+  using RulePass::RulePass;
+
+  void runOnOperation() override {
+    func::FuncOp function = getOperation();
+    RuleReport &report = this->report();
+    RuleList rules = report.rules;
+    // Each round without a fault ends, and each other one leaves out a rule.
+    while (function.getBody().hasOneBlock()) {
+      OwningOpRef<func::FuncOp> copy = function.clone();
+      // An op that a rule asks for and that cannot be built is no match.
+      ScopedDiagnosticHandler silent(&getContext(), [](mlir::Diagnostic &) { return success(); });
+      AlgebraDriver driver(copy->getBody().front(), tables, rules);
+      if (driver.run()) {
+        if (driver.matches.empty())
+          break;
+        function.getBody().takeBody(copy->getBody());
+        numRewrites += static_cast<unsigned>(driver.matches.size());
+        llvm::append_range(report.matches, std::move(driver.matches));
+        break;
+      }
+      llvm::erase_if(rules, [&](auto &rule) { return rule->name == driver.fault->rule; });
+      report.switchedOff.emplace_back(driver.fault->rule, driver.fault->text);
+    }
+    explainOwn();
+  }
+};
+} // namespace
+
+std::unique_ptr<Pass> kiln::createApplyAlgebraPass(const RuleTables &tables, RuleReport *report) {
+  return std::make_unique<ApplyAlgebra>(tables, report);
+}

@@ -1,0 +1,83 @@
+//===- Candidates.h - Matches of fusion rules -------------------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_LIB_PATTERNS_CANDIDATES_H
+#define KILN_LIB_PATTERNS_CANDIDATES_H
+
+#include "RuleMatcher.h"
+#include "kiln/Codegen/FusionGroup.h"
+#include "kiln/Patterns/RuleReport.h"
+
+namespace kiln {
+
+/// Bytes of memory traffic, sizes that only the run knows counted as
+/// RuleReport::nominalSize.
+class TrafficModel {
+public:
+  int64_t bytesOf(mlir::Value value) const;
+  /// What a kernel of these ops reads and writes.
+  int64_t trafficOf(llvm::ArrayRef<mlir::Operation *> ops) const;
+
+private:
+  /// Evaluating sizes is dear, and types are few.
+  mutable llvm::DenseMap<mlir::Type, int64_t> known;
+};
+
+/// What the generic fuser would make of a block.
+class GenericPlan {
+public:
+  GenericPlan(mlir::Block &block, const FusionGrower &grower, const TrafficModel &traffic);
+
+  struct Cost {
+    int64_t bytes = 0, kernels = 0;
+  };
+  /// Two costs of the groups that `ops` are in and of those that feed them: as
+  /// they are, and with `ops` as one kernel and the rest grouped anew.
+  std::pair<Cost, Cost> compare(llvm::ArrayRef<mlir::Operation *> ops) const;
+  /// Of the block, when the generic fuser takes what is in no kernel of these.
+  Cost costWith(llvm::ArrayRef<llvm::ArrayRef<mlir::Operation *>> kernels) const;
+
+private:
+  llvm::SetVector<unsigned> groupsAround(llvm::ArrayRef<mlir::Operation *> ops) const;
+
+  /// Adds kernels of the ops in `left`, which come last first.
+  void addRest(llvm::ArrayRef<mlir::Operation *> left, Cost &cost) const;
+
+  mlir::Block &block;
+  const FusionGrower &grower;
+  const TrafficModel &traffic;
+  std::vector<FusionGroup> groups;
+  llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
+};
+
+/// A match with its ops. `match.verdict` is Refused or, until one is chosen, Lost.
+struct Candidate {
+  RuleMatch match;
+  mlir::Operation *root = nullptr;
+  /// In the order of the block, the root last.
+  llvm::SmallVector<mlir::Operation *> ops;
+  FusionGroup group;
+};
+
+/// All matches of the matcher's rules in a block, each once, in the order of
+/// roots and then of rules. Changes nothing.
+std::vector<Candidate> collectCandidates(mlir::Block &block, RuleMatcher &matcher,
+                                         std::vector<Candidate> &sink);
+
+/// Sets verdict, reason and costs.
+void judge(Candidate &candidate, const FusionGrower &grower, const GenericPlan &generic,
+           const TrafficModel &traffic);
+
+/// Chooses among candidates that overlap: the set that saves most over the
+/// generic fuser, then most of all, then with fewest kernels; exactly, unless
+/// very many overlap. Then gives up matches that together cost the block more
+/// than they save, which the choice, made place by place, cannot see. Sets
+/// Fired.
+void choose(std::vector<Candidate> &candidates, const GenericPlan &generic);
+
+} // namespace kiln
+
+#endif // KILN_LIB_PATTERNS_CANDIDATES_H

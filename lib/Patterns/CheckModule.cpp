@@ -1,0 +1,243 @@
+//===- CheckModule.cpp - What libmlir does not check ----------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuleModule.h"
+#include "kiln/Patterns/Names.h"
+#include "mlir/Conversion/PDLToPDLInterp/PDLToPDLInterp.h"
+#include "mlir/Dialect/PDL/IR/PDLTypes.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/ADT/StringExtras.h"
+#include <set>
+
+using namespace mlir;
+using namespace kiln;
+
+static std::optional<RegisteredOperationName> registered(pdl::OperationOp op) {
+  return op.getOpName() ? RegisteredOperationName::lookup(*op.getOpName(), op.getContext())
+                        : std::nullopt;
+}
+
+void kiln::normalizeResults(Operation *pdl) {
+  SmallVector<Operation *> results;
+  pdl->walk([&](Operation *op) {
+    if (isa<pdl::ResultOp, pdl::ResultsOp>(op))
+      results.push_back(op);
+  });
+  for (Operation *op : results) {
+    auto parent = op->getOperand(0).getDefiningOp<pdl::OperationOp>();
+    auto name = parent ? registered(parent) : std::nullopt;
+    // An op without a name stands for one of several with one result.
+    bool hasOne = parent && (!parent.getOpName() || (name && name->hasTrait<OpTrait::OneResult>()));
+    auto all = dyn_cast<pdl::ResultsOp>(op);
+    bool makesOne = all && hasOne && !all.getIndex();
+    SmallVector<OpOperand *> uses(llvm::make_pointer_range(op->getUses()));
+    for (OpOperand *use : uses) {
+      OpBuilder b(op);
+      use->set(makesOne
+                   ? pdl::ResultOp::create(b, op->getLoc(), pdl::ValueType::get(b.getContext()),
+                                           op->getOperand(0), 0u)
+                         .getOperation()
+                         ->getResult(0)
+                   : b.clone(*op)->getResult(0));
+    }
+    op->erase();
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Natives
+//===----------------------------------------------------------------------===//
+
+static char letterOf(Type type) {
+  if (isa<pdl::ValueType>(type))
+    return PdlKind<Value>::letter;
+  if (isa<pdl::OperationType>(type))
+    return PdlKind<Operation *>::letter;
+  if (isa<pdl::AttributeType>(type))
+    return PdlKind<Attribute>::letter;
+  if (isa<pdl::TypeType>(type))
+    return PdlKind<Type>::letter;
+  auto range = dyn_cast<pdl::RangeType>(type);
+  return range && isa<pdl::ValueType>(range.getElementType()) ? PdlKind<ValueRange>::letter : 'T';
+}
+
+template <typename Types> static std::string lettersOf(Types types) {
+  std::string letters;
+  for (Type type : types)
+    letters += letterOf(type);
+  return letters;
+}
+
+static std::string describe(StringRef letters) {
+  std::string text;
+  for (char letter : letters)
+    text += (text.empty() ? "" : ", ") + kindName(letter).str();
+  return "(" + text + ")";
+}
+
+static LogicalResult checkCall(Operation *op, StringRef name, bool isRewrite,
+                               const NativeTable &natives) {
+  StringRef what = isRewrite ? "rewrite" : "constraint";
+  const Native *native = natives.find(name, isRewrite);
+  if (!native) {
+    auto diag = op->emitError() << "there is no " << what << " named '" << name << "'";
+    if (StringRef near = natives.nearest(name, isRewrite); !near.empty())
+      diag << "; did you mean '" << near << "'?";
+    return diag;
+  }
+  std::string arguments = lettersOf(op->getOperandTypes());
+  std::string results = lettersOf(op->getResultTypes());
+  if (arguments != native->arguments || results != native->results)
+    return op->emitError() << what << " '" << name << "' is called with " << describe(arguments)
+                           << (results.empty() ? "" : " for " + describe(results))
+                           << "; it is declared as '" << native->declaration() << "' in kiln.pdll";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// Ops
+//===----------------------------------------------------------------------===//
+
+static LogicalResult checkName(pdl::OperationOp op) {
+  StringRef name = *op.getOpName();
+  if (registered(op))
+    return success();
+  SmallVector<StringRef> known;
+  for (RegisteredOperationName other : op.getContext()->getRegisteredOperations())
+    if (other.getDialectNamespace() == "kiln")
+      known.push_back(other.getStringRef());
+  auto diag = op.emitError() << "there is no op named '" << name << "'";
+  if (StringRef near = nearestName(name, known); !near.empty())
+    diag << "; did you mean '" << near << "'?";
+  return diag;
+}
+
+static std::optional<size_t> operandCount(RegisteredOperationName name) {
+  if (name.hasTrait<OpTrait::ZeroOperands>())
+    return 0;
+  if (name.hasTrait<OpTrait::OneOperand>())
+    return 1;
+  if (name.hasTrait<OpTrait::NOperands<2>::Impl>())
+    return 2;
+  if (name.hasTrait<OpTrait::NOperands<3>::Impl>())
+    return 3;
+  return std::nullopt;
+}
+
+static LogicalResult checkOperation(pdl::OperationOp op, bool inRewrite) {
+  if (!op.getOpName())
+    return inRewrite ? op.emitError("a new op needs a name") : success();
+  if (failed(checkName(op)))
+    return failure();
+  RegisteredOperationName name = *registered(op);
+  auto operands = op.getOperandValues();
+  bool isRange = llvm::any_of(operands.getTypes(), llvm::IsaPred<pdl::RangeType>);
+  auto count = operandCount(name);
+  if (count && !isRange && operands.size() != *count)
+    return op.emitError() << "'" << name.getStringRef() << "' has " << *count << " operands, not "
+                          << operands.size();
+  auto known = name.getAttributeNames();
+  for (Attribute attribute : op.getAttributeValueNames()) {
+    StringRef asked = cast<StringAttr>(attribute);
+    if (llvm::any_of(known, [&](StringAttr one) { return one == asked; }))
+      continue;
+    std::string all;
+    for (StringAttr one : known)
+      all += (all.empty() ? "" : ", ") + one.str();
+    return op.emitError() << "'" << name.getStringRef() << "' has no attribute '" << asked
+                          << "'; it has " << (all.empty() ? "none" : all);
+  }
+  if (inRewrite && !op.getTypeValues().empty())
+    return op.emitError("a new op's types follow from its operands: leave out '-> (...)'");
+  return success();
+}
+
+LogicalResult kiln::checkModule(ModuleOp pdl, const NativeTable &natives) {
+  bool good = true;
+  pdl.walk([&](Operation *op) {
+    LogicalResult result = success();
+    bool inRewrite = op->getParentOfType<pdl::RewriteOp>() != nullptr;
+    if (auto call = dyn_cast<pdl::ApplyNativeConstraintOp>(op))
+      result = checkCall(op, call.getName(), false, natives);
+    else if (auto call = dyn_cast<pdl::ApplyNativeRewriteOp>(op))
+      result = checkCall(op, call.getName(), true, natives);
+    else if (auto operation = dyn_cast<pdl::OperationOp>(op))
+      result = checkOperation(operation, inRewrite);
+    else if (auto rewrite = dyn_cast<pdl::RewriteOp>(op); rewrite && rewrite.getName())
+      result = op->emitError("a rule's rewrite is written in the rule");
+    good &= succeeded(result);
+  });
+  return success(good);
+}
+
+//===----------------------------------------------------------------------===//
+// Facts
+//===----------------------------------------------------------------------===//
+
+static bool isFusion(pdl::PatternOp pattern) {
+  bool onlyFuses = true, fuses = false;
+  pattern.getRewriter().getBodyRegion().walk([&](Operation *op) {
+    auto call = dyn_cast<pdl::ApplyNativeRewriteOp>(op);
+    fuses |= call && call.getName() == fuseNative;
+    onlyFuses &= (call && call.getName() == fuseNative) || isa<pdl::AttributeOp>(op);
+  });
+  return fuses && onlyFuses;
+}
+
+FailureOr<RuleKind> kiln::classify(ModuleOp pdl) {
+  std::optional<RuleKind> kind;
+  for (auto pattern : pdl.getOps<pdl::PatternOp>()) {
+    RuleKind one = isFusion(pattern) ? RuleKind::Fusion : RuleKind::Algebra;
+    bool callsFuse = false;
+    pattern.getRewriter().getBodyRegion().walk(
+        [&](pdl::ApplyNativeRewriteOp call) { callsFuse |= call.getName() == fuseNative; });
+    if (one == RuleKind::Algebra && callsFuse)
+      return pattern.emitError("a rewrite that calls Fuse may do nothing else");
+    if (kind && *kind != one)
+      return pattern.emitError("a file has rules that fuse or rules that rewrite, not both");
+    kind = one;
+  }
+  if (!kind)
+    return pdl.emitError("the file has no Pattern");
+  return *kind;
+}
+
+std::vector<std::string> kiln::needsOf(pdl::PatternOp pattern) {
+  std::set<std::string> needs;
+  for (auto op : pattern.getOps<pdl::OperationOp>()) {
+    if (!op.getOpName())
+      continue;
+    needs.insert(op.getOpName()->str());
+    for (Value operand : op.getOperandValues()) {
+      auto result = operand.getDefiningOp<pdl::ResultOp>();
+      auto producer = result ? result.getParent().getDefiningOp<pdl::OperationOp>() : nullptr;
+      if (producer && producer.getOpName())
+        needs.insert((*op.getOpName() + " " + *producer.getOpName()).str());
+    }
+  }
+  return {needs.begin(), needs.end()};
+}
+
+std::vector<std::string> kiln::kernelsOf(ModuleOp pdl) {
+  std::set<std::string> kernels;
+  pdl.walk([&](pdl::ApplyNativeRewriteOp call) {
+    if (call.getName() != fuseNative)
+      return;
+    auto attribute = call.getArgs()[1].getDefiningOp<pdl::AttributeOp>();
+    if (auto name = attribute ? dyn_cast_or_null<StringAttr>(attribute.getValueAttr()) : nullptr)
+      kernels.insert(name.str());
+  });
+  return {kernels.begin(), kernels.end()};
+}
+
+LogicalResult kiln::lowerToInterp(ModuleOp pdl) {
+  PassManager pm(pdl.getContext());
+  // It can take seconds on large modules, which were verified before.
+  pm.enableVerifier(false);
+  pm.addPass(createConvertPDLToPDLInterpPass());
+  return pm.run(pdl);
+}

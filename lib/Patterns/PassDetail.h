@@ -1,0 +1,67 @@
+//===- PassDetail.h - Base classes of the passes ----------------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_LIB_PATTERNS_PASSDETAIL_H
+#define KILN_LIB_PATTERNS_PASSDETAIL_H
+
+#include "kiln/Patterns/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/PDL/IR/PDL.h"
+#include "mlir/Dialect/PDLInterp/IR/PDLInterp.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "llvm/Support/raw_ostream.h"
+
+namespace kiln {
+#define GEN_PASS_DECL
+#define GEN_PASS_DEF_APPLYALGEBRAPASS
+#define GEN_PASS_DEF_APPLYRULESPASS
+#include "kiln/Patterns/Passes.h.inc"
+
+/// What both passes do with their options.
+template <typename Base> struct RulePass : Base {
+  RulePass(const RuleTables &tables, RuleReport *report) : tables(tables), shared(report) {}
+  /// Passes are copied for each thread after initialize().
+  RulePass(const RulePass &other) : Base(other), tables(other.tables), shared(other.shared) {
+    own.rules = other.own.rules;
+  }
+
+  mlir::LogicalResult initialize(mlir::MLIRContext *context) final {
+    if (shared)
+      return mlir::success();
+    RuleOptions options;
+    llvm::append_range(options.folders, this->folders);
+    llvm::append_range(options.only, this->only);
+    llvm::append_range(options.disabled, this->disabled);
+    DiagnosticEngine diags;
+    bool good = tables.library.select(options, *context, {}, diags, own.rules);
+    diags.printText(llvm::errs());
+    return mlir::success(good);
+  }
+
+protected:
+  RuleReport &report() { return shared ? *shared : own; }
+  /// Only without a report of a pipeline.
+  void explainOwn() {
+    if (!shared && this->explain)
+      own.printText(llvm::errs());
+    own.matches.clear();
+    own.switchedOff.clear();
+  }
+
+  RuleTables tables;
+
+private:
+  RuleReport *shared;
+  RuleReport own;
+};
+
+} // namespace kiln
+
+#endif // KILN_LIB_PATTERNS_PASSDETAIL_H

@@ -1,0 +1,354 @@
+//===- RuleFile.cpp - From a .pdll file to a rule -------------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "RuleFile.h"
+#include "RuleModule.h"
+#include "mlir/Bytecode/BytecodeWriter.h"
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/CrashRecoveryContext.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
+#include "llvm/Support/raw_ostream.h"
+
+using namespace mlir;
+using namespace kiln;
+namespace fs = llvm::sys::fs;
+namespace path = llvm::sys::path;
+
+/// mlir-pdll takes milliseconds, but some rules make it run for ever.
+static constexpr unsigned secondsAllowed = 10, megabytesAllowed = 1024;
+
+/// Rules that a build of Kiln cannot have made are not small.
+static constexpr uint64_t largestFile = 1 << 20;
+
+static std::string readSmall(StringRef file) {
+  auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
+                                            /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
+  return buffer ? (*buffer)->getBuffer().str() : "";
+}
+
+static std::string digestOf(StringRef text) {
+  return llvm::toHex(llvm::BLAKE3::hash<32>(llvm::arrayRefFromStringRef(text)));
+}
+
+//===----------------------------------------------------------------------===//
+// Failures
+//===----------------------------------------------------------------------===//
+
+bool RuleCompiler::fail(StringRef place, StringRef text, ArrayRef<std::string> notes) {
+  auto &diag = diags.report(Diag::BrokenRule, path::stem(current), printable(text));
+  diag.inFile(place.empty() ? StringRef(current) : place);
+  for (const std::string &note : notes)
+    // Lines of the file, which may be anything.
+    diag.note(printable(note));
+  return false;
+}
+
+/// "rule.pdll:5:3: error: text", then the line and a caret, and other places.
+bool RuleCompiler::failAsTheToolSaid(StringRef output) {
+  std::string place, text = "mlir-pdll gave no reason";
+  std::vector<std::string> notes;
+  bool found = false;
+  for (StringRef line : llvm::split(output.rtrim(), '\n')) {
+    line = line.rtrim();
+    auto [where, what] = line.split(": error: ");
+    if (found || what.empty()) {
+      // Stack dumps help nobody who writes rules.
+      if (line.starts_with("PLEASE submit") || line.starts_with("Stack dump"))
+        break;
+      if (!line.empty())
+        notes.push_back(line.str());
+      continue;
+    }
+    found = true;
+    text = what.str();
+    // The verifier writes loc("rule.pdll":5:3).
+    if (where.consume_front("loc(\"") && where.consume_back(")")) {
+      auto [name, rest] = where.split("\":");
+      place = (name + ":" + rest).str();
+    } else {
+      place = where.str();
+    }
+  }
+  return fail(place, text, notes);
+}
+
+//===----------------------------------------------------------------------===//
+// The child process
+//===----------------------------------------------------------------------===//
+
+RuleCompiler::~RuleCompiler() {
+  if (!includeFolder.empty())
+    fs::remove_directories(includeFolder);
+}
+
+bool RuleCompiler::findTool() {
+  if (!tool.empty())
+    return true;
+  // The one of the LLVM that Kiln was built with, else one on the PATH.
+  const StringRef builtWith[] = {KILN_LLVM_TOOLS};
+  for (StringRef name : {"mlir-pdll", "mlir-pdll-22"})
+    for (bool anywhere : {false, true})
+      if (auto found = llvm::sys::findProgramByName(
+              name, anywhere ? ArrayRef<StringRef>() : ArrayRef<StringRef>(builtWith))) {
+        tool = *found;
+        return true;
+      }
+  toolIsMissing = true;
+  diags.report(Diag::NoRuleCompiler);
+  return false;
+}
+
+bool RuleCompiler::makeIncludeFolder() {
+  if (!includeFolder.empty())
+    return true;
+  SmallString<128> folder;
+  std::error_code error = fs::createUniqueDirectory("kiln-rules", folder);
+  if (error) {
+    diags.report(Diag::FileUnwritable, "kiln-rules", error.message());
+    return false;
+  }
+  includeFolder = std::string(folder);
+  std::string natives_;
+  llvm::raw_string_ostream os(natives_);
+  writeDeclarations(natives, os);
+  for (auto [name, text] : {std::pair<StringRef, StringRef>("kiln.pdll", declarations),
+                            std::pair<StringRef, StringRef>("natives.pdll", natives_)}) {
+    SmallString<128> file(folder);
+    path::append(file, name);
+    llvm::raw_fd_ostream out(file, error);
+    out << text;
+    out.close();
+    if (error || out.has_error()) {
+      out.clear_error();
+      diags.report(Diag::FileUnwritable, file.str(), error.message());
+      return false;
+    }
+  }
+  return true;
+}
+
+/// A run of mlir-pdll.
+struct RuleCompiler::Process {
+  std::string module, errors, why;
+  std::vector<std::string> filesRead;
+  int status = -1;
+
+  Process(StringRef tool, StringRef file, ArrayRef<StringRef> includes, StringRef folder) {
+    SmallString<128> out(folder), err(folder), deps(folder);
+    path::append(out, "out.mlir");
+    path::append(err, "errors.txt");
+    path::append(deps, "out.d");
+    SmallVector<StringRef> arguments{tool, "-x", "mlir", file, "-o", out, "-d", deps};
+    for (StringRef include : includes)
+      arguments.append({"-I", include});
+    // Not this process's standard streams.
+    std::optional<StringRef> redirects[] = {StringRef(""), StringRef(""), StringRef(err)};
+    status = llvm::sys::ExecuteAndWait(tool, arguments, std::nullopt, redirects, secondsAllowed,
+                                       megabytesAllowed, &why);
+    module = readSmall(out);
+    errors = readSmall(err);
+    // "out.mlir: rule.pdll \\ included.pdll"
+    std::string dependencies = readSmall(deps);
+    for (StringRef name : llvm::split(StringRef(dependencies).split(": ").second, ' '))
+      if (name = name.trim(" \n\\"); !name.empty())
+        filesRead.push_back(name.str());
+    for (StringRef made : {StringRef(out), StringRef(err), StringRef(deps)})
+      fs::remove(made);
+  }
+};
+
+//===----------------------------------------------------------------------===//
+// Rules
+//===----------------------------------------------------------------------===//
+
+/// The first comment of a file, but the licence.
+static std::string leadingComment(StringRef text) {
+  std::string doc;
+  for (StringRef line : llvm::split(text, '\n')) {
+    line = line.trim();
+    if (!line.consume_front("//")) {
+      if (!doc.empty())
+        break;
+      continue;
+    }
+    if (!line.contains("SPDX-License-Identifier") && !line.trim().empty())
+      doc += (doc.empty() ? "" : "\n") + line.trim().str();
+  }
+  return doc;
+}
+
+namespace {
+/// What MLIR says, as notes that show the place in the .pdll file.
+struct Complaints {
+  std::string place, text;
+  std::vector<std::string> notes;
+
+  void take(mlir::Diagnostic &diag) {
+    if (diag.getSeverity() == DiagnosticSeverity::Error && text.empty()) {
+      text = diag.str();
+      show(diag.getLocation());
+    } else {
+      notes.push_back(diag.str());
+    }
+    for (auto &note : diag.getNotes())
+      // The PDL op is not what the author wrote.
+      if (std::string said = note.str(); !StringRef(said).starts_with("see current operation"))
+        notes.push_back(said);
+  }
+
+private:
+  void show(Location loc) {
+    auto at = loc->findInstanceOf<FileLineColLoc>();
+    if (!at)
+      return;
+    std::string number = std::to_string(at.getLine()), column = std::to_string(at.getColumn());
+    place = at.getFilename().str() + ":" + number + ":" + column;
+    std::string text = readSmall(at.getFilename().getValue());
+    SmallVector<StringRef> lines;
+    StringRef(text).split(lines, '\n');
+    if (at.getLine() == 0 || at.getLine() > lines.size())
+      return;
+    StringRef line = lines[at.getLine() - 1];
+    notes.push_back(line.str());
+    size_t indent = std::min<size_t>(at.getColumn() ? at.getColumn() - 1 : 0, line.size());
+    notes.push_back(std::string(indent, ' ') + "^");
+  }
+};
+} // namespace
+
+/// libmlir's lowering crashes on some modules that verify: tried once, before
+/// the rule meets others. The context has no threads of its own here.
+static bool lowers(ModuleOp pdl, bool &crashed) {
+  OwningOpRef<ModuleOp> trial = pdl.clone();
+  bool lowered = false;
+  llvm::CrashRecoveryContext::Enable();
+  crashed =
+      !llvm::CrashRecoveryContext().RunSafely([&] { lowered = succeeded(lowerToInterp(*trial)); });
+  llvm::CrashRecoveryContext::Disable();
+  if (crashed)
+    (void)trial.release(); // in an unknown state
+  return lowered && !crashed;
+}
+
+std::shared_ptr<Rule> RuleCompiler::compileText(StringRef file, StringRef text) {
+  if (!findTool() || !makeIncludeFolder())
+    return nullptr;
+  StringRef here = path::parent_path(file);
+  Process process(tool, file, {StringRef(includeFolder), here.empty() ? StringRef(".") : here},
+                  includeFolder);
+  if (process.status > 0) {
+    failAsTheToolSaid(process.errors);
+    return nullptr;
+  }
+  if (process.status < 0) {
+    std::vector<std::string> notes;
+    StringRef first = StringRef(process.errors).split('\n').first;
+    if (!first.empty() && !first.starts_with("PLEASE"))
+      notes.push_back(first.str());
+    fail("", "mlir-pdll failed on it: " + StringRef(process.why).trim(" :").str(), notes);
+    return nullptr;
+  }
+
+  Complaints complaints;
+  ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diag) {
+    complaints.take(diag);
+    return success();
+  });
+  auto failed_ = [&](StringRef otherwise) {
+    fail(complaints.place, complaints.text.empty() ? otherwise : StringRef(complaints.text),
+         complaints.notes);
+    return nullptr;
+  };
+  auto pdl = parseSourceString<ModuleOp>(process.module, &context);
+  if (!pdl)
+    return failed_("mlir-pdll wrote no module");
+  auto rule = std::make_shared<Rule>();
+  rule->name = path::stem(file).str();
+  rule->anchor = path::filename(here).str();
+  rule->file = file.str();
+  rule->doc = leadingComment(text);
+  normalizeResults(*pdl);
+  auto kind = classify(*pdl);
+  if (failed(kind) || failed(checkModule(*pdl, natives)) ||
+      failed(completeModule(*pdl, rule->name, *kind, natives)))
+    return failed_("it cannot be completed");
+  bool crashed;
+  if (!lowers(*pdl, crashed))
+    return failed_(crashed ? "its pattern crashes the matcher's compiler"
+                           : "its pattern cannot be compiled");
+  rule->kind = *kind;
+  rule->kernels = kernelsOf(*pdl);
+  for (auto pattern : pdl->getOps<pdl::PatternOp>())
+    rule->patterns.push_back({pattern.getSymName()->str(), needsOf(pattern)});
+  llvm::raw_string_ostream os(rule->bytecode);
+  if (failed(writeBytecodeToFile(*pdl, os)))
+    return failed_("its pattern cannot be written");
+
+  std::string entry, inputs;
+  for (const std::string &name : process.filesRead)
+    if (path::parent_path(name) != includeFolder) {
+      encodeField(inputs, name);
+      encodeField(inputs, digestOf(readSmall(name)));
+    }
+  encodeField(entry, inputs);
+  encodeField(entry, encodeRule(*rule));
+  if (store.store)
+    store.store(materialOf(file, text), entry);
+  return rule;
+}
+
+/// All that a rule is made from, but the files that it includes.
+std::string RuleCompiler::materialOf(StringRef file, StringRef text) const {
+  std::string material;
+  encodeField(material, "rule");
+  encodeField(material, file);
+  encodeField(material, text);
+  return material;
+}
+
+std::shared_ptr<Rule> RuleCompiler::fromStore(StringRef material) const {
+  auto entry = store.load ? store.load(material) : std::nullopt;
+  if (!entry)
+    return nullptr;
+  StringRef bytes = *entry, inputs = decodeField(bytes);
+  while (!inputs.empty()) {
+    StringRef name = decodeField(inputs);
+    if (digestOf(readSmall(name)) != decodeField(inputs))
+      return nullptr;
+  }
+  return decodeRule(decodeField(bytes));
+}
+
+std::shared_ptr<Rule> RuleCompiler::compile(StringRef file) {
+  current = file.str();
+  uint64_t size = 0;
+  std::error_code error = fs::file_size(file, size);
+  auto buffer = error ? llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>>(error)
+                      : llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
+                                                    /*RequiresNullTerminator=*/false,
+                                                    /*IsVolatile=*/true);
+  if (!buffer) {
+    fail("", "it cannot be read: " + buffer.getError().message());
+    return nullptr;
+  }
+  if (size > largestFile) {
+    fail("", "it has " + std::to_string(size) + " bytes; a rule has at most " +
+                 std::to_string(largestFile));
+    return nullptr;
+  }
+  StringRef text = (*buffer)->getBuffer();
+  if (auto rule = fromStore(materialOf(file, text)))
+    return rule;
+  return compileText(file, text);
+}

@@ -1,0 +1,133 @@
+//===- RuleReport.cpp - What rules did, and why ---------------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kiln/Patterns/RuleReport.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/JSON.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
+
+using namespace kiln;
+using llvm::StringRef;
+
+static StringRef verdictName(Verdict verdict) {
+  switch (verdict) {
+  case Verdict::Fired:
+    return "fired";
+  case Verdict::Rewrote:
+    return "rewrote";
+  case Verdict::Lost:
+    return "lost";
+  case Verdict::Refused:
+    return "refused";
+  }
+  llvm_unreachable("unknown verdict");
+}
+
+/// Matches of each rule, in the order in which they were found.
+static std::map<StringRef, std::vector<const RuleMatch *>>
+byRule(const std::vector<RuleMatch> &matches) {
+  std::map<StringRef, std::vector<const RuleMatch *>> result;
+  for (const RuleMatch &match : matches)
+    result[match.rule].push_back(&match);
+  return result;
+}
+
+static bool applied(const RuleMatch *match) {
+  return match->verdict == Verdict::Fired || match->verdict == Verdict::Rewrote;
+}
+
+static std::string evidence(const RuleMatch &match) {
+  if (match.verdict == Verdict::Refused || match.verdict == Verdict::Rewrote)
+    return "";
+  return "predicted: " + std::to_string(match.savedBytes) + " bytes less traffic, " +
+         std::to_string(match.savedOverGeneric) + " over the generic fuser";
+}
+
+void RuleReport::printText(llvm::raw_ostream &os) const {
+  auto grouped = byRule(matches);
+  std::string idle;
+  for (const auto &rule : rules) {
+    auto found = grouped.find(rule->name);
+    if (found == grouped.end()) {
+      idle += (idle.empty() ? "" : ", ") + rule->name;
+      continue;
+    }
+    size_t used = llvm::count_if(found->second, applied);
+    os << rule->name << " (" << (rule->kind == RuleKind::Fusion ? "fusion" : "algebra")
+       << "): " << found->second.size() << (found->second.size() == 1 ? " match, " : " matches, ")
+       << used << (rule->kind == RuleKind::Fusion ? " fired\n" : " rewrote\n");
+    for (const RuleMatch *match : found->second) {
+      os << "  " << verdictName(match->verdict) << " "
+         << llvm::join(match->nodes.empty() ? match->ops : match->nodes, ", ");
+      if (!match->kernel.empty())
+        os << " -> " << match->kernel;
+      os << "\n";
+      if (std::string text = evidence(*match); !text.empty())
+        os << "    " << text << "\n";
+      if (!match->reason.empty())
+        os << "    because " << match->reason << "\n";
+      for (const std::string &rival : match->beat)
+        os << "    beat " << rival << "\n";
+    }
+  }
+  for (const auto &[rule, text] : switchedOff)
+    os << rule << ": switched off, " << text << "\n";
+  if (!idle.empty())
+    os << "no match: " << idle << "\n";
+}
+
+void RuleReport::printJSON(llvm::raw_ostream &os) const {
+  llvm::json::OStream json(os, /*IndentSize=*/2);
+  auto strings = [&](StringRef key, const std::vector<std::string> &values) {
+    json.attributeArray(key, [&] {
+      for (const std::string &value : values)
+        json.value(value);
+    });
+  };
+  auto grouped = byRule(matches);
+  json.object([&] {
+    json.attribute("version", "1.0");
+    json.attributeArray("rules", [&] {
+      for (const auto &rule : rules)
+        json.object([&] {
+          json.attribute("name", rule->name);
+          json.attribute("kind", rule->kind == RuleKind::Fusion ? "fusion" : "algebra");
+          json.attribute("built_in", rule->builtIn);
+          json.attributeArray("matches", [&] {
+            for (const RuleMatch *match : grouped[rule->name])
+              json.object([&] {
+                json.attribute("pattern", match->pattern);
+                json.attribute("verdict", verdictName(match->verdict));
+                strings("nodes", match->nodes);
+                strings("ops", match->ops);
+                if (!match->kernel.empty())
+                  json.attribute("kernel", match->kernel);
+                if (!match->reason.empty())
+                  json.attribute("reason", match->reason);
+                if (match->verdict == Verdict::Fired || match->verdict == Verdict::Lost)
+                  json.attributeObject("evidence", [&] {
+                    json.attribute("basis", "predicted");
+                    json.attribute("saved_bytes", match->savedBytes);
+                    json.attribute("saved_over_generic", match->savedOverGeneric);
+                  });
+                if (match->verdict == Verdict::Fired)
+                  strings("beat", match->beat);
+              });
+          });
+        });
+    });
+    json.attributeArray("switched_off", [&] {
+      for (const auto &off : switchedOff)
+        json.object([&] {
+          json.attribute("name", off.first);
+          json.attribute("reason", off.second);
+        });
+    });
+  });
+  os << "\n";
+}

@@ -1,0 +1,65 @@
+//===- Fold.cpp - Ops on constants ----------------------------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "kiln/Reference/Fold.h"
+#include "dialects/Kiln/ops/Constant/Constant.h"
+
+using namespace mlir;
+using namespace kiln;
+
+/// A result may be so many bytes larger than what it is made from.
+static constexpr int64_t allowedGrowth = 64 << 10;
+
+static int64_t bytesOf(Type type) {
+  auto tensor = cast<RankedTensorType>(type);
+  return tensor.getNumElements() * elementBytes(tensor.getElementType());
+}
+
+bool kiln::isSmallTensor(Type type) {
+  return cast<RankedTensorType>(type).hasStaticShape() && bytesOf(type) <= allowedGrowth;
+}
+
+/// Operands of `op` as data, when all are constants and folding pays.
+static std::optional<SmallVector<TensorData>> foldableOperands(Operation *op) {
+  if (op->getNumRegions() != 0 || op->getNumResults() == 0 ||
+      op->hasTrait<OpTrait::ConstantLike>() || !isMemoryEffectFree(op))
+    return std::nullopt;
+  SmallVector<TensorData> operands;
+  int64_t operandBytes = 0, resultBytes = 0;
+  for (Value operand : op->getOperands()) {
+    ElementsAttr attr = constantOf(operand);
+    auto data = attr ? tensorDataOf(attr) : std::nullopt;
+    if (!data)
+      return std::nullopt;
+    operandBytes += attr.isSplat() ? 0 : data->byteSize();
+    operands.push_back(*data);
+  }
+  for (Type type : op->getResultTypes()) {
+    if (!isa<RankedTensorType>(type) || !cast<RankedTensorType>(type).hasStaticShape())
+      return std::nullopt;
+    resultBytes += bytesOf(type);
+  }
+  if (resultBytes > operandBytes + allowedGrowth)
+    return std::nullopt;
+  return operands;
+}
+
+FailureOr<SmallVector<Value>> kiln::foldToConstants(OpBuilder &b, Operation *op,
+                                                    const ReferenceTable &table) {
+  auto operands = foldableOperands(op);
+  if (!operands)
+    return failure();
+  auto results = evaluate(table, op, *operands);
+  if (failed(results))
+    return failure();
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPoint(op);
+  SmallVector<Value> constants;
+  for (const TensorData &data : *results)
+    constants.push_back(ConstantOp::create(b, op->getLoc(), elementsAttr(data)));
+  return constants;
+}

@@ -1,0 +1,190 @@
+//===- kiln-rules.cpp - The rule database's tool --------------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "Check.h"
+#include "NewRule.h"
+#include "kiln/Patterns/Names.h"
+#include "kiln/Pipeline/Compilation.h"
+#include "kiln/Pipeline/Registration.h"
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/raw_ostream.h"
+#include <map>
+
+using namespace llvm;
+using namespace kiln;
+
+static cl::OptionCategory category("kiln-rules options");
+static cl::SubCommand listCommand("list", "Print every rule: name, kind, what it is for"),
+    showCommand("show", "Print what a rule matches and wants"),
+    newCommand("new", "Write a rule and its test, ready to run"),
+    checkCommand("check", "Try rules on random instances of their patterns, near misses included"),
+    explainCommand("explain", "Print which rules match in a model, which fire, and why not");
+
+static cl::list<std::string> folders("rules", cl::value_desc("folder"),
+                                     cl::desc("Rules of a folder, too"), cl::cat(category),
+                                     cl::sub(listCommand), cl::sub(showCommand),
+                                     cl::sub(checkCommand), cl::sub(explainCommand));
+
+static cl::opt<std::string> shown(cl::Positional, cl::desc("<rule>"), cl::cat(category),
+                                  cl::sub(showCommand));
+static cl::opt<bool> natives("natives", cl::desc("Print what rules may call"), cl::cat(category),
+                             cl::sub(showCommand));
+
+static cl::opt<std::string> newName(cl::Positional, cl::Required, cl::desc("<name>"),
+                                    cl::cat(category), cl::sub(newCommand));
+static cl::opt<RuleKind> newKind(
+    "kind", cl::desc("What the rule does:"), cl::init(RuleKind::Fusion),
+    cl::values(clEnumValN(RuleKind::Fusion, "fusion", "asks for a kernel of several ops (default)"),
+               clEnumValN(RuleKind::Algebra, "algebra", "replaces ops by others")),
+    cl::cat(category), cl::sub(newCommand));
+static cl::opt<std::string> newFolder("into", cl::value_desc("folder"), cl::init("."),
+                                      cl::desc("Where (default: the current folder)"),
+                                      cl::cat(category), cl::sub(newCommand));
+
+static cl::list<std::string> checked(cl::Positional, cl::desc("[<rule>...]"), cl::cat(category),
+                                     cl::sub(checkCommand));
+static cl::opt<unsigned> instances("n", cl::init(4), cl::value_desc("N"),
+                                   cl::desc("Instances of each pattern (default 4)"),
+                                   cl::cat(category), cl::sub(checkCommand));
+static cl::opt<uint64_t> seed("seed", cl::init(1), cl::value_desc("N"),
+                              cl::desc("Of the random choices (default 1)"), cl::cat(category),
+                              cl::sub(checkCommand));
+static cl::opt<bool> noRun("no-run",
+                           cl::desc("Compile nothing: compare reference evaluations only"),
+                           cl::cat(category), cl::sub(checkCommand));
+
+static cl::opt<std::string> model(cl::Positional, cl::Required, cl::desc("<model.onnx>"),
+                                  cl::cat(category), cl::sub(explainCommand));
+static cl::opt<bool> json("json", cl::desc("One JSON document"), cl::cat(category),
+                          cl::sub(explainCommand));
+
+//===----------------------------------------------------------------------===//
+// list, show
+//===----------------------------------------------------------------------===//
+
+static StringRef kindName(RuleKind kind) { return kind == RuleKind::Fusion ? "fusion" : "algebra"; }
+
+/// The first sentence of a rule's comment, in one line.
+static std::string summary(const Rule &rule) {
+  std::string text;
+  for (char c : rule.doc)
+    text += c == '\n' ? ' ' : c;
+  size_t end = text.find(". ");
+  return end == std::string::npos ? text : text.substr(0, end + 1);
+}
+
+static int listRules(const RuleList &rules) {
+  for (const auto &rule : rules)
+    outs() << formatv("{0,-22} {1,-8} {2,-12} {3}\n", rule->name, kindName(rule->kind),
+                      rule->builtIn ? rule->anchor : rule->file, summary(*rule));
+  return 0;
+}
+
+static int showRule(const Rule &rule) {
+  outs() << rule.name << ": " << kindName(rule.kind) << " rule, "
+         << (rule.builtIn ? "built in (patterns/rules/" + rule.file + ")" : rule.file) << "\n\n"
+         << rule.doc << "\n\n";
+  for (const std::string &kernel : rule.kernels)
+    outs() << "kernel family: " << kernel << "\n";
+  // Variants of a pattern are NAME#0, NAME#1 ...
+  std::map<std::string, std::pair<unsigned, std::vector<std::string>>> patterns;
+  for (const RulePattern &pattern : rule.patterns) {
+    auto &[count, ops] = patterns[StringRef(pattern.name).split('#').first.str()];
+    ++count;
+    for (const std::string &need : pattern.needs)
+      if (!StringRef(need).contains(' ') && !is_contained(ops, need))
+        ops.push_back(need);
+  }
+  for (const auto &[name, facts] : patterns) {
+    outs() << "pattern " << name << ": " << join(facts.second, ", ");
+    if (facts.first > 1)
+      outs() << "; " << facts.first << " orders of operands and choices of optional ops";
+    outs() << "\n";
+  }
+  return 0;
+}
+
+static int showNatives(const NativeTable &table) {
+  for (const auto &[key, native] : table.all())
+    outs() << native.declaration() << "\n    " << native.doc << "\n";
+  return 0;
+}
+
+static int show(const RuleList &rules, const NativeTable &table) {
+  if (natives)
+    return showNatives(table);
+  SmallVector<StringRef> known;
+  for (const auto &rule : rules) {
+    if (rule->name == shown)
+      return showRule(*rule);
+    known.push_back(rule->name);
+  }
+  StringRef near = nearestName(shown, known);
+  errs() << "kiln-rules: there is no rule '" << shown << "'";
+  if (!near.empty())
+    errs() << "; did you mean '" << near << "'?";
+  errs() << "\n";
+  return 2;
+}
+
+//===----------------------------------------------------------------------===//
+// explain
+//===----------------------------------------------------------------------===//
+
+static int explain() {
+  Compiler compiler;
+  RuleReport report;
+  CompileOptions options;
+  options.rules.folders.assign(folders.begin(), folders.end());
+  options.ruleReport = &report;
+  kiln::DiagnosticEngine diags(model);
+  compiler.check(model, Phase::Fuse, options, diags);
+  diags.printText(errs());
+  if (json)
+    report.printJSON(outs());
+  else
+    report.printText(outs());
+  return static_cast<int>(diags.exitCode());
+}
+
+int main(int argc, char **argv) {
+  cl::HideUnrelatedOptions(category);
+  for (cl::SubCommand *command :
+       {&listCommand, &showCommand, &newCommand, &checkCommand, &explainCommand})
+    cl::HideUnrelatedOptions(category, *command);
+  cl::ParseCommandLineOptions(argc, argv, "Kiln's rule database\n");
+  if (explainCommand)
+    return explain();
+
+  mlir::DialectRegistry registry;
+  registerAllDialects(registry);
+  mlir::MLIRContext context(registry, mlir::MLIRContext::Threading::DISABLED);
+  context.loadAllAvailableDialects();
+  PassTables tables;
+  if (newCommand)
+    return writeNewRule({newName, newFolder, newKind}, tables.library);
+
+  RuleOptions options;
+  options.folders.assign(folders.begin(), folders.end());
+  if (checkCommand)
+    options.only.assign(checked.begin(), checked.end());
+  kiln::DiagnosticEngine diags;
+  RuleList rules;
+  bool good = tables.library.select(options, context, {}, diags, rules);
+  diags.printText(errs());
+  if (!good)
+    return static_cast<int>(diags.exitCode());
+  if (listCommand)
+    return listRules(rules);
+  if (showCommand)
+    return show(rules, tables.library.natives());
+  if (checkCommand)
+    return checkRules(rules, tables, context, {instances, seed, !noRun});
+  errs() << "usage: kiln-rules list|show|new|check|explain ...; --help says more\n";
+  return 2;
+}
