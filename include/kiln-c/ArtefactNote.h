@@ -17,6 +17,10 @@
 #define KILN_NOTE_MAJOR 1u
 #define KILN_NOTE_MINOR 0u
 
+/* Weights are a segment of their own, which libkiln maps from the file, when
+ * that segment is the last one, read-only and aligned to this. */
+#define KILN_NOTE_WEIGHTS_ALIGNMENT (UINT64_C(2) << 20)
+
 /* The note's descriptor. Another major: libkiln refuses the file. */
 typedef struct kiln_artefact_note {
   uint16_t major;

@@ -24,7 +24,7 @@ extern "C" {
 
 #define KILN_MODULE_MAGIC 0x4d4e4c4bu /* "KLNM" */
 #define KILN_MODULE_ABI_MAJOR 1
-#define KILN_MODULE_ABI_MINOR 0
+#define KILN_MODULE_ABI_MINOR 1
 
 /* Alignment in bytes of the arena, of every buffer in it, of every constant in
  * the weights section and of the scratch area. */
@@ -35,7 +35,9 @@ extern "C" {
 #define KILN_MODULE_MAX_CHUNKS 16
 
 /* An element type as DLPack writes it (lanes is 1): kDLInt 0, kDLUInt 1,
- * kDLFloat 2, kDLBfloat 4, kDLBool 6 (8 bits, 0 or 1). */
+ * kDLFloat 2, kDLBfloat 4, kDLBool 6 (8 bits, 0 or 1), kDLFloat8_e4m3fn 10 ...
+ * kDLFloat4_e2m1fn 17. Types of less than 8 bits are never packed: an element
+ * takes a byte (DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED). */
 typedef struct kiln_module_dtype {
   uint8_t code;
   uint8_t bits;
@@ -81,9 +83,11 @@ typedef struct kiln_module_symbol {
   int64_t hi;
 } kiln_module_symbol;
 
-/* A buffer in the arena. It lives from launch `first` to launch `last`,
- * inclusive, in the order of run(); two buffers whose lives do not meet may
- * share bytes. Its size is what sizes() says, in bytes. */
+/* A buffer in the arena. It lives from step `first` to step `last` of run(),
+ * inclusive; two buffers whose lives do not meet may share bytes. (Steps are
+ * launches and what happens between them, in the order of the program's text; a
+ * buffer that a loop uses but does not make lives through all of its steps.)
+ * Its size is what sizes() says, in bytes. */
 typedef struct kiln_module_buffer {
   uint32_t first;
   uint32_t last;
@@ -145,6 +149,13 @@ typedef struct kiln_module_services {
   void (*release)(struct kiln_module_frame *frame, void *memory);
   /* Memory for output `index`, once its dims (its rank many) are known. */
   void *(*late_output)(struct kiln_module_frame *frame, uint32_t index, const int64_t *dims);
+  /* What release_since() needs to know of the present. */
+  void *(*mark)(struct kiln_module_frame *frame);
+  /* Releases what allocate() has given since `mark` was taken, but for blocks
+   * that are among the `count` pointers of `kept` (other pointers may be among
+   * them). Blocks of before the mark must not have been released meanwhile. */
+  void (*release_since)(struct kiln_module_frame *frame, void *mark, void *const *kept,
+                        uint32_t count);
 } kiln_module_services;
 
 /* One run's view of the world. Fields up to `services` are read by generated
@@ -203,6 +214,11 @@ typedef struct kiln_module {
   int32_t (*run)(kiln_module_frame *frame);
   uint32_t reads_inputs; /* bind() reads elements of inputs (a shape tensor) */
   uint32_t reserved;
+  /* Since 1.1. Of each input, then each output: the axis along which each row of
+   * the batch has one piece, all of one length; -1 when it is the same for all
+   * rows. NULL when there is no batch symbol, or rows do not stay apart. */
+  const int32_t *batch_axes;
+  const char *batch_obstacle; /* why they do not, or NULL */
 } kiln_module;
 
 /* The symbol under which the emitter defines the table; hidden, so that the

@@ -43,6 +43,8 @@ extern "C" {
 typedef struct kiln_api kiln_api;
 typedef struct kiln_model kiln_model;
 typedef struct kiln_session kiln_session;
+struct kiln_batcher;
+struct kiln_batcher_options;
 
 /*--- What a model is --------------------------------------------------------*/
 
@@ -70,7 +72,9 @@ typedef struct kiln_tensor_spec {
   uint32_t rank;
   const kiln_dim_spec *dims; /* rank of them */
   uint32_t flags;            /* KILN_TENSOR_* */
-  uint32_t reserved;
+  /* Axis along which each row of the batch has a piece; -1 when there is none, or
+   * kiln_model_info::separable is 0. Since 1.1. */
+  int32_t batch_axis;
 } kiln_tensor_spec;
 
 typedef struct kiln_model_info {
@@ -89,6 +93,11 @@ typedef struct kiln_model_info {
   uint32_t num_launches; /* steps of a run */
   uint32_t num_weights;
   uint64_t weights_size; /* bytes, shared by all sessions and processes */
+  /* Since 1.1. Nonzero: it is proved that row r of every output depends on row r
+   * of the inputs alone, so that requests may share a run (Batcher.h). */
+  uint32_t separable;
+  uint32_t reserved;
+  const char *batch_obstacle; /* why `batch` is not separable, or NULL */
 } kiln_model_info;
 
 /*--- Options. Set struct_size to sizeof, leave the rest zero for defaults. ---*/
@@ -162,6 +171,9 @@ struct kiln_api {
   /* Models, sessions, executors and managed tensors of this artefact that are
    * alive: it may be unloaded when there is none. */
   uint64_t (*live_objects)(void);
+  /* Since 1.1: Batcher.h. */
+  kiln_status_t (*batcher_create)(kiln_model *model, const struct kiln_batcher_options *options,
+                                  struct kiln_batcher **batcher);
 };
 
 /* What an artefact exports. NULL when it speaks another major version. */

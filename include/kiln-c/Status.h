@@ -49,6 +49,12 @@ typedef enum kiln_status_t {
 
   KILN_IO = 13,       /* the system said no: the text has the path and the reason */
   KILN_INTERNAL = 14, /* a fault in Kiln: please report it */
+
+  /* What became of a request to a batcher. Since 1.1. */
+  KILN_OVERLOADED = 32, /* the queue is full, or the rate exceeded: try later */
+  KILN_CANCELLED = 33,
+  KILN_DEADLINE = 34, /* it could not be done in time, so it was not run */
+  KILN_CLOSED = 35,   /* the batcher takes no more requests */
 } kiln_status_t;
 
 /* A constant name such as "invalid shape"; never NULL. Any thread. Since 1.0. */
@@ -84,6 +90,14 @@ KILN_INLINE const char *kiln_status_name(kiln_status_t status) {
     return "system error";
   case KILN_INTERNAL:
     return "internal error";
+  case KILN_OVERLOADED:
+    return "overloaded";
+  case KILN_CANCELLED:
+    return "cancelled";
+  case KILN_DEADLINE:
+    return "deadline";
+  case KILN_CLOSED:
+    return "closed";
   }
   return "unknown status";
 }

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "kiln/Codegen/FusionGroup.h"
+#include "dialects/Kiln/ops/Transpose/Transpose.h"
 #include "dialects/Kiln/ops/View/View.h"
+#include "kiln/Codegen/PullCost.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/Matchers.h"
 #include "llvm/ADT/StringExtras.h"
@@ -16,10 +18,58 @@ using namespace kiln;
 
 /// Kernels stay small enough to compile quickly and to read.
 static constexpr size_t maxOpsInGroup = 48;
+/// What may be computed again for every reading of a vector (see pullCost).
+static constexpr unsigned maxCostOfPull = 3;
 
-bool FusionGrower::needsKernel(Operation *op) const {
+void kiln::collectProgramBlocks(Region &region, SmallVectorImpl<Block *> &blocks) {
+  for (Block &block : region) {
+    blocks.push_back(&block);
+    for (Operation &op : block)
+      if (!isa<FusionOp>(op))
+        for (Region &inner : op.getRegions())
+          collectProgramBlocks(inner, blocks);
+  }
+}
+
+bool kiln::needsKernel(Operation *op, const KernelTable &table) {
   return table.find(op) && !isa<ReshapeOp>(op) && !op->hasTrait<OpTrait::ConstantLike>();
 }
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+unsigned PullCosts::chainCost(Operation *op) {
+  auto known = chainCosts.find(op);
+  if (known != chainCosts.end())
+    return known->second;
+  unsigned cost = costOf(op);
+  for (Value operand : op->getOperands())
+    if (Operation *maker = operand.getDefiningOp())
+      if (maker->hasOneUse() && needsKernel(maker, table) && !table.find(maker)->kernel)
+        cost += chainCost(maker);
+  return chainCosts[op] = cost;
+}
+
+unsigned PullCosts::costOf(Operation *op) {
+  bool isNew = costs.try_emplace(op, 0).second;
+  if (isNew && !isa<TransposeOp>(op) && !isConstant(op))
+    costs[op] = pullCost(op, table);
+  return costs[op];
+}
+
+bool PullCosts::isConstant(Operation *op) {
+  if (constants.try_emplace(op, false).second)
+    constants[op] = llvm::all_of(op->getOperands(), [&](Value operand) {
+      Operation *maker = operand.getDefiningOp();
+      return maker && (maker->hasTrait<OpTrait::ConstantLike>() || isConstant(maker));
+    });
+  return constants[op];
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
 
 StringRef FusionGrower::familyOf(const FusionGroup &group) const {
   return group.anchor ? StringRef(table.find(group.anchor)->family) : StringRef("loop");
@@ -47,9 +97,8 @@ bool FusionGrower::feedsEpilogue(Operation *op, const FusionGroup &group) const 
   return true;
 }
 
-bool FusionGrower::canTake(Operation *producer, const FusionGroup &group,
-                           function_ref<bool(Operation *)> allowed) const {
-  if (!needsKernel(producer) || !allowed(producer) || group.ops.size() >= maxOpsInGroup ||
+bool FusionGrower::canTake(Operation *producer, const FusionGroup &group) {
+  if (!allowed(producer) || group.ops.size() >= maxOpsInGroup ||
       producer->getBlock() != group.root->getBlock() || !usedOnlyIn(producer, group))
     return false;
   const OpKernels &kernels = *table.find(producer);
@@ -58,49 +107,76 @@ bool FusionGrower::canTake(Operation *producer, const FusionGroup &group,
            feedsEpilogue(producer, group);
   if (producer->getNumResults() != 1)
     return false;
-  // Pulled work must not be repeated, and anchors that read memory directly
-  // need it there.
-  return llvm::all_of(producer->getUsers(), [&](Operation *user) {
+  // Anchors that read memory directly need their operands there.
+  for (Operation *user : producer->getUsers()) {
     const OpKernels &reader = *table.find(user);
-    if (reader.kernel)
-      return reader.pullsOperands;
-    return reader.reads == Reads::Once;
+    if (reader.kernel && (!reader.pullsOperands || followsAnchor(producer)))
+      return false;
+  }
+  return !isPulledOften(producer, group) || costWith(producer, group) <= maxCostOfPull;
+}
+
+/// Something in the group may pull an element of `op` more than once.
+bool FusionGrower::isPulledOften(Operation *op, const FusionGroup &group) const {
+  return llvm::any_of(op->getUsers(), [&](Operation *user) {
+    return group.ops.contains(user) &&
+           (table.find(user)->reads == Reads::Often || isPulledOften(user, group));
   });
 }
 
-/// Takes in producers that are `wanted` until none is left.
-void FusionGrower::extend(FusionGroup &group, function_ref<bool(Operation *)> wanted) const {
-  for (size_t i = 0; i < group.ops.size(); ++i) {
-    bool changed = false;
+/// Vector instructions that would be repeated.
+unsigned FusionGrower::costWith(Operation *producer, const FusionGroup &group) {
+  unsigned cost = costs.chainCost(producer);
+  for (Operation *member : group.ops)
+    if (isPulledOften(member, group))
+      cost += costs.costOf(member);
+  return cost;
+}
+
+/// As a root of its own, `op` would follow an anchor in its registers: better
+/// than being pulled by the next anchor, which may pull an element often.
+bool FusionGrower::followsAnchor(Operation *op) {
+  if (followers.try_emplace(op, false).second) {
+    FusionGroup group = startAt(op);
+    followers[op] = group.anchor && group.anchor != op;
+  }
+  return followers[op];
+}
+
+/// Takes in producers that are `wanted` until none is left. Members are visited
+/// once, new ones last: a producer that has to wait for a user is seen again
+/// when that joins, and nothing else makes one more acceptable.
+void FusionGrower::extend(FusionGroup &group, function_ref<bool(Operation *)> wanted) {
+  for (size_t i = 0; i < group.ops.size(); ++i)
     for (Value operand : group.ops[i]->getOperands()) {
       Operation *producer = operand.getDefiningOp();
-      if (!producer || group.ops.contains(producer) || !canTake(producer, group, wanted))
+      if (!producer || group.ops.contains(producer) || !needsKernel(producer, table) ||
+          !wanted(producer) || !canTake(producer, group))
         continue;
       group.ops.insert(producer);
       if (table.find(producer)->kernel)
         group.anchor = producer;
-      changed = true;
     }
-    // A new member may be the last user that another producer waited for.
-    if (changed)
-      i = static_cast<size_t>(-1);
-  }
 }
 
-FusionGroup FusionGrower::grow(Operation *root, function_ref<bool(Operation *)> allowed) const {
+/// A group of the root and what leads to an anchor.
+FusionGroup FusionGrower::startAt(Operation *root) {
   FusionGroup group;
   group.root = root;
   group.ops.insert(root);
   if (table.find(root)->kernel)
     group.anchor = root;
-  // First the way to an anchor: other members would stand in its way.
   extend(group, [&](Operation *producer) {
     const OpKernels &kernels = *table.find(producer);
-    return allowed(producer) &&
-           (kernels.kernel || (kernels.pointwise && feedsEpilogue(producer, group)));
+    return kernels.kernel || (kernels.pointwise && feedsEpilogue(producer, group));
   });
-  extend(group,
-         [&](Operation *producer) { return allowed(producer) && !table.find(producer)->kernel; });
+  return group;
+}
+
+FusionGroup FusionGrower::grow(Operation *root) {
+  // Other members would stand in the way to an anchor.
+  FusionGroup group = startAt(root);
+  extend(group, [&](Operation *producer) { return !table.find(producer)->kernel; });
   return group;
 }
 

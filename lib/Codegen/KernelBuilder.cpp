@@ -179,13 +179,6 @@ SmallVector<Value> KernelBuilder::sizes(ArrayRef<Expr> shape) {
   return values;
 }
 
-void KernelBuilder::ifThen(Value condition, function_ref<void()> body) {
-  auto op = scf::IfOp::create(b, loc, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPoint(op.thenBlock()->getTerminator());
-  body();
-}
-
 SmallVector<Value> KernelBuilder::vectorReduce(
     Value lower, Value upper, int64_t lanes, ValueRange init,
     function_ref<SmallVector<Value>(ElementBuilder &, Value, ValueRange)> step,

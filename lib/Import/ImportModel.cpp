@@ -13,6 +13,7 @@
 #include "kiln/Reference/TensorData.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -24,7 +25,8 @@ class ModelImporter {
 public:
   ModelImporter(onnx::Model &model, const ImportOptions &options, const ImportTable &table,
                 MLIRContext &context, kiln::DiagnosticEngine &diags)
-      : model(model), options(options), table(table), context(context), b(&context), diags(diags) {}
+      : model(model), options(options), table(table), context(context), b(&context), diags(&diags) {
+  }
 
   OwningOpRef<ModuleOp> run();
 
@@ -33,13 +35,29 @@ public:
   const ImportTable &table;
   MLIRContext &context;
   OpBuilder b;
-  kiln::DiagnosticEngine &diags;
+  /// Another one while something is tried.
+  kiln::DiagnosticEngine *diags;
   SymbolicValues symbolic;
   DenseMap<onnx::ValueId, Value> values;
   /// Values that a reported node should have made.
   DenseSet<onnx::ValueId> missing;
 
+  /// A graph of which some nodes have been imported.
+  struct GraphState {
+    const onnx::Graph &graph;
+    size_t next = 0;
+    /// The values of its outputs, when a node has ended it.
+    std::optional<SmallVector<Value>> outputs = std::nullopt;
+  };
+  /// The one that nodes are taken from; null while a schema's function is
+  /// expanded: its nodes are no graph's.
+  GraphState *current = nullptr;
+
   void importNode(const onnx::Node &node, unsigned depth);
+  void importNodes();
+  void importInitializers(const onnx::Graph &graph);
+  FailureOr<SmallVector<Value>> importSubgraph(const onnx::Graph &graph, ValueRange inputs);
+  FailureOr<NodeImporter::Rest> importRest(const onnx::Node &node, ValueRange outputs);
   ElementsAttr elements(const onnx::Tensor &tensor, const Twine &what);
 
 private:
@@ -119,43 +137,71 @@ public:
                       Twine(SymbolicValues::maxElements),
                   "a shape operand of static length");
   }
-  std::optional<SmallVector<int64_t>> constantInts(Value value) const override {
+  std::optional<Shape> knownExprs(Value value) const override {
     auto elements = importer.symbolic.find(value);
-    SmallVector<int64_t> ints;
-    for (const Expr &element : elements ? ArrayRef<Expr>(*elements) : ArrayRef<Expr>()) {
-      if (!element.constant())
-        return std::nullopt;
-      ints.push_back(*element.constant());
-    }
-    return elements ? std::optional(ints) : std::nullopt;
+    return elements ? std::optional(Shape(elements->begin(), elements->end())) : std::nullopt;
   }
-  Expr freshSymbol(StringRef hint, bool isSize) override {
-    return importer.symbolic.fresh(hint, isSize);
-  }
-  Shape bind(Value tensor, StringRef hint, bool isSize) override {
-    auto symbols = importer.symbolic.bind(tensor, b, loc, hint, isSize);
+  Shape bind(Value tensor, StringRef hint) override {
+    auto symbols = importer.symbolic.bind(tensor, b, loc, hint, /*isSize=*/false);
     return Shape(symbols.begin(), symbols.end());
   }
-  void require(const Expr &x, const Expr &y, const Twine &text) override {
-    if (x == y)
+  Shape bindSizes(Value tensor, StringRef hint, const Twine &what) override {
+    auto symbols = importer.symbolic.bind(tensor, b, loc, hint, /*isSize=*/true);
+    for (const Expr &size : symbols)
+      addRequire(0, size, "0 <= " + what, Relation::AtMost);
+    return Shape(symbols.begin(), symbols.end());
+  }
+  void require(const Expr &x, const Expr &y, const Twine &text, Relation relation) override {
+    bool provable = x == y;
+    if (relation == Relation::AtMost)
+      provable |= (y - x).isNonNegative();
+    if (relation == Relation::Broadcast)
+      provable |= x.isConstant(1) || y.isConstant(1);
+    auto left = x.constant(), right = y.constant();
+    if (left && right) {
+      if (!holds(relation, *left, *right))
+        (void)invalid(text + ": got " + Twine(*left) + " and " + Twine(*right));
       return;
-    auto message = (Twine(node.label()) + ": " + text).str();
-    RequireOp::create(b, loc, exprsAttr(b.getContext(), {x, y}), b.getStringAttr(message));
+    }
+    if (!provable)
+      addRequire(x, y, text, relation);
   }
 
+  FailureOr<SmallVector<Value>> importGraph(StringRef attribute, ValueRange inputs) override {
+    auto *a = node.attribute(attribute);
+    if (!a || a->graphs.empty())
+      return invalid("attribute '" + attribute + "' is missing");
+    return importer.importSubgraph(*a->graphs.front(), inputs);
+  }
+  FailureOr<Rest> importRest(ValueRange outputs) override {
+    if (!importer.current)
+      return refuse("outputs whose ranks depend on the run, in the function of an operator",
+                    "outputs of one rank");
+    return importer.importRest(node, outputs);
+  }
+  void endGraph(ValueRange outputs) override {
+    importer.current->outputs = SmallVector<Value>(outputs);
+  }
+  void forget(Region &region) override { importer.symbolic.forget(region); }
+
   LogicalResult refuse(const Twine &reason, const Twine &hint) override {
-    auto &diag = importer.diags.report(Diag::UnsupportedForm, reason.str());
+    auto &diag = importer.diags->report(Diag::UnsupportedForm, reason.str());
     locate(diag);
     if (std::string text = hint.str(); !text.empty())
       diag.nearestSupported(text);
     return failure();
   }
   LogicalResult invalid(const Twine &reason) override {
-    locate(importer.diags.report(Diag::SchemaViolation, reason.str()));
+    locate(importer.diags->report(Diag::SchemaViolation, reason.str()));
     return failure();
   }
 
 private:
+  void addRequire(const Expr &x, const Expr &y, const Twine &text, Relation relation) {
+    auto message = (Twine(node.label()) + ": " + text).str();
+    RequireOp::create(b, loc, exprsAttr(b.getContext(), {x, y}), b.getStringAttr(message),
+                      b.getStringAttr(nameOf(relation)));
+  }
   void locate(kiln::Diagnostic &diag) {
     diag.atNode(node.label()).withOp(node.opType, node.domain, node.opset);
   }
@@ -166,14 +212,33 @@ private:
 
 } // namespace
 
+/// Elements of a few bits, packed from the lowest bit on, as a byte each.
+static TensorData unpack(const onnx::Tensor &tensor, RankedTensorType type, unsigned width) {
+  TensorData data(type);
+  bool isSigned = type.getElementType().isSignlessInteger();
+  for (int64_t i = 0; i < data.size(); ++i) {
+    auto at = static_cast<uint64_t>(i) * width;
+    unsigned both = tensor.data[at / 8];
+    if (at % 8 + width > 8)
+      both |= static_cast<unsigned>(tensor.data[at / 8 + 1]) << 8;
+    uint64_t bits = (both >> (at % 8)) & llvm::maxUIntN(width);
+    data.mutableBytes()[i] = static_cast<char>(isSigned ? llvm::SignExtend64(bits, width)
+                                                        : static_cast<int64_t>(bits));
+  }
+  return data;
+}
+
 ElementsAttr ModelImporter::elements(const onnx::Tensor &tensor, const Twine &what) {
   Type type = elementTypeOfOnnx(&context, static_cast<int64_t>(tensor.elemType));
   if (!type) {
-    diags.report(Diag::UnsupportedType, what.str(), onnx::elemTypeName(tensor.elemType));
+    diags->report(Diag::UnsupportedType, what.str(), onnx::elemTypeName(tensor.elemType));
     return nullptr;
   }
-  TensorData data(RankedTensorType::get(tensor.dims, type),
-                  reinterpret_cast<const char *>(tensor.data), tensor.owner);
+  auto tensorType = RankedTensorType::get(tensor.dims, type);
+  if (unsigned width = onnx::elemTypeBits(tensor.elemType); width < 8)
+    return elementsAttr(unpack(tensor, tensorType, width),
+                        tensor.name.empty() ? "constant" : tensor.name);
+  TensorData data(tensorType, reinterpret_cast<const char *>(tensor.data), tensor.owner);
   return elementsAttr(data, tensor.name.empty() ? "constant" : tensor.name);
 }
 
@@ -208,13 +273,13 @@ std::optional<RankedTensorType> ModelImporter::inputType(const onnx::ValueInfo &
                      ? elementTypeOfOnnx(&context, static_cast<int64_t>(info.type.elemType))
                      : Type();
   if (!element) {
-    diags.report(Diag::UnsupportedType, "input '" + info.name + "'", info.type.str());
+    diags->report(Diag::UnsupportedType, "input '" + info.name + "'", info.type.str());
     return std::nullopt;
   }
   if (!info.type.hasShape) {
     diags
-        .report(Diag::UnsupportedForm,
-                "input '" + info.name + "' has no shape, so its rank is not known")
+        ->report(Diag::UnsupportedForm,
+                 "input '" + info.name + "' has no shape, so its rank is not known")
         .nearestSupported("a shape with named or unnamed dimensions");
     return std::nullopt;
   }
@@ -248,7 +313,11 @@ bool ModelImporter::importInputs(func::FuncOp function) {
       return false;
     values[id] = function.getArgument(index);
   }
-  for (const onnx::Initializer &initializer : model.graph.initializers) {
+  return good;
+}
+
+void ModelImporter::importInitializers(const onnx::Graph &graph) {
+  for (const onnx::Initializer &initializer : graph.initializers) {
     if (initializer.isInput)
       continue;
     StringRef name = model.values[initializer.value].name;
@@ -259,7 +328,6 @@ bool ModelImporter::importInputs(func::FuncOp function) {
     }
     values[initializer.value] = ConstantOp::create(b, NameLoc::get(b.getStringAttr(name)), value);
   }
-  return good;
 }
 
 ImportHandler ModelImporter::handlerOf(const onnx::Node &node) const {
@@ -273,8 +341,8 @@ bool ModelImporter::isSupported(const onnx::Node &node) const {
 
 void ModelImporter::reportUnsupported(const onnx::Node &node) {
   diags
-      .report(Diag::UnsupportedOperator, node.opType, node.domain.empty() ? "ai.onnx" : node.domain,
-              node.opset)
+      ->report(Diag::UnsupportedOperator, node.opType,
+               node.domain.empty() ? "ai.onnx" : node.domain, node.opset)
       .atNode(node.label())
       .withOp(node.opType, node.domain, node.opset);
 }
@@ -300,8 +368,13 @@ static onnx::Type onnxTypeOf(Value value, const onnx::Type &known) {
 }
 
 void ModelImporter::importNode(const onnx::Node &node, unsigned depth) {
-  if (llvm::any_of(node.inputs, [&](onnx::ValueId id) { return missing.contains(id); }))
+  auto isMissing = [&](onnx::ValueId id) { return missing.contains(id); };
+  if (llvm::any_of(node.inputs, isMissing))
     return poison(node);
+  for (const onnx::Attribute &attribute : node.attributes)
+    for (const auto &graph : attribute.graphs)
+      if (llvm::any_of(graph->captures, isMissing))
+        return poison(node);
 
   Location loc = NameLoc::get(b.getStringAttr(node.name.empty() ? node.label() : node.name));
   // What inference and verifiers say about this node.
@@ -311,11 +384,13 @@ void ModelImporter::importNode(const onnx::Node &node, unsigned depth) {
       complaint = diag.str();
     return success();
   });
-  size_t errorsBefore = diags.errorCount();
+  size_t errorsBefore = diags->errorCount();
   if (ImportHandler handle = handlerOf(node)) {
     OnnxNodeImporter importer(*this, node, loc);
     auto results = handle(importer);
     bool good = succeeded(results);
+    if (good && current && current->outputs)
+      return;
     for (auto [i, id] : llvm::enumerate(node.outputs)) {
       if (id == onnx::noValue)
         continue;
@@ -325,7 +400,7 @@ void ModelImporter::importNode(const onnx::Node &node, unsigned depth) {
       else
         missing.insert(id), good = false;
     }
-    if (!good && diags.errorCount() == errorsBefore)
+    if (!good && diags->errorCount() == errorsBefore)
       (void)importer.invalid(complaint.empty() ? "the importer gave no result" : complaint);
     return;
   }
@@ -336,26 +411,79 @@ void ModelImporter::importNode(const onnx::Node &node, unsigned depth) {
   onnx::Expansion expansion;
   // Function bodies call functions: a schema that expands into itself must end.
   constexpr unsigned maxDepth = 16;
-  if (depth < maxDepth && onnx::expandSchemaFunction(model, node, types, expansion, diags)) {
+  if (depth < maxDepth && onnx::expandSchemaFunction(model, node, types, expansion, *diags)) {
+    GraphState *outer = std::exchange(current, nullptr);
     for (const onnx::Node &inner : expansion.nodes)
       importNode(inner, depth + 1);
+    current = outer;
     return;
   }
   poison(node);
-  if (diags.errorCount() == errorsBefore)
+  if (diags->errorCount() == errorsBefore)
     reportUnsupported(node);
 }
 
-void ModelImporter::importOutputs(func::FuncOp function) {
-  SmallVector<Value> results;
-  SmallVector<Type> types;
-  for (const onnx::Output &output : model.graph.outputs) {
-    Value value = values.lookup(output.value);
-    if (!value)
-      return;
-    results.push_back(value);
-    types.push_back(value.getType());
+void ModelImporter::importNodes() {
+  const onnx::Graph &graph = current->graph;
+  if (current->next == 0)
+    for (const onnx::Node &node : graph.nodes)
+      if (!isSupported(node))
+        reportUnsupported(node);
+  while (!current->outputs && current->next < graph.nodes.size())
+    if (const onnx::Node &node = graph.nodes[current->next++]; isSupported(node))
+      importNode(node, 0);
+    else
+      poison(node);
+  if (current->outputs)
+    return;
+  // Go on after errors: the user wants to hear of every node at once.
+  current->outputs.emplace();
+  for (const onnx::Output &output : graph.outputs)
+    current->outputs->push_back(missing.contains(output.value) ? Value()
+                                                               : values.lookup(output.value));
+}
+
+FailureOr<SmallVector<Value>> ModelImporter::importSubgraph(const onnx::Graph &graph,
+                                                            ValueRange inputs) {
+  GraphState state{graph};
+  GraphState *outer = std::exchange(current, &state);
+  for (auto [id, value] : llvm::zip_equal(graph.inputs, inputs))
+    values[id] = value;
+  importInitializers(graph);
+  importNodes();
+  current = outer;
+  if (llvm::is_contained(*state.outputs, Value()))
+    return failure();
+  return *state.outputs;
+}
+
+FailureOr<NodeImporter::Rest> ModelImporter::importRest(const onnx::Node &node,
+                                                        ValueRange outputs) {
+  GraphState state{current->graph, current->next};
+  GraphState *outer = std::exchange(current, &state);
+  kiln::DiagnosticEngine tried(diags->file());
+  kiln::DiagnosticEngine *reports = std::exchange(diags, &tried);
+  DenseSet<onnx::ValueId> missingBefore = missing;
+  for (auto [id, value] : llvm::zip_equal(node.outputs, outputs))
+    values[id] = value;
+  importNodes();
+  current = outer;
+  diags = reports;
+  if (!tried.hasErrors() && !llvm::is_contained(*state.outputs, Value()))
+    return NodeImporter::Rest{*state.outputs, ""};
+  missing = std::move(missingBefore);
+  auto breaksModel = [](const kiln::Diagnostic &d) { return d.diag == Diag::SchemaViolation; };
+  if (tried.hasErrors() && llvm::all_of(tried.all(), breaksModel)) {
+    const kiln::Diagnostic &first = tried.all().front();
+    return NodeImporter::Rest{{}, first.node + ": " + first.message};
   }
+  diags->append(tried);
+  return failure();
+}
+
+void ModelImporter::importOutputs(func::FuncOp function) {
+  SmallVector<Value> results(*current->outputs);
+  SmallVector<Type> types(ValueRange(results).getTypes());
   func::ReturnOp::create(b, b.getUnknownLoc(), results);
   function.setFunctionType(FunctionType::get(&context, function.getArgumentTypes(), types));
   for (auto [i, output] : llvm::enumerate(model.graph.outputs))
@@ -378,9 +506,6 @@ void ModelImporter::setSymbols(ModuleOp module) {
 }
 
 OwningOpRef<ModuleOp> ModelImporter::run() {
-  for (const onnx::Node &node : model.graph.nodes)
-    if (!isSupported(node))
-      reportUnsupported(node);
   OwningOpRef<ModuleOp> module = ModuleOp::create(b.getUnknownLoc());
   b.setInsertionPointToEnd(module->getBody());
   auto function = func::FuncOp::create(b, b.getUnknownLoc(), "main", b.getFunctionType({}, {}));
@@ -392,16 +517,14 @@ OwningOpRef<ModuleOp> ModelImporter::run() {
       std::string known;
       for (const Symbol &symbol : symbols)
         known += (known.empty() ? "" : ", ") + symbol.modelName;
-      diags.report(Diag::Usage, "--dim " + name + ": the model has no such dimension" +
-                                    (known.empty() ? "" : " (it has " + known + ")"));
+      diags->report(Diag::Usage, "--dim " + name + ": the model has no such dimension" +
+                                     (known.empty() ? "" : " (it has " + known + ")"));
     }
-  // Go on after errors: the user wants to hear of every node at once.
-  for (const onnx::Node &node : model.graph.nodes)
-    if (isSupported(node))
-      importNode(node, 0);
-    else
-      poison(node);
-  if (diags.hasErrors())
+  importInitializers(model.graph);
+  GraphState state{model.graph};
+  current = &state;
+  importNodes();
+  if (diags->hasErrors())
     return nullptr;
   importOutputs(function);
   setSymbols(*module);

@@ -10,9 +10,11 @@
 #include "dialects/Kiln/ops/Constant/Constant.h"
 #include "dialects/Kiln/ops/Expand/Expand.h"
 #include "dialects/Kiln/ops/Slice/Slice.h"
+#include "dialects/Kiln/ops/Symbol/Symbol.h"
 #include "dialects/Kiln/ops/Transpose/Transpose.h"
 #include "dialects/Kiln/ops/View/View.h"
 #include "kiln/Reference/TensorData.h"
+#include <limits>
 
 using namespace mlir;
 using namespace kiln;
@@ -61,13 +63,35 @@ Type kiln::elementTypeOfOnnx(MLIRContext *context, int64_t number) {
     return unsignedType(64);
   case 16:
     return b.getBF16Type();
+  case 17:
+    return b.getType<Float8E4M3FNType>();
+  case 18:
+    return b.getType<Float8E4M3FNUZType>();
+  case 19:
+    return b.getType<Float8E5M2Type>();
+  case 20:
+    return b.getType<Float8E5M2FNUZType>();
+  case 21:
+    return unsignedType(4);
+  case 22:
+    return b.getIntegerType(4);
+  case 23:
+    return b.getType<Float4E2M1FNType>();
+  case 25:
+    return unsignedType(2);
+  case 26:
+    return b.getIntegerType(2);
+  case 27:
+    return b.getType<Float6E2M3FNType>();
+  case 28:
+    return b.getType<Float6E3M2FNType>();
   default:
     return nullptr;
   }
 }
 
 int64_t kiln::onnxNumberOf(Type elementType) {
-  constexpr int64_t largestNumber = 16;
+  constexpr int64_t largestNumber = 28;
   for (int64_t number = 1; number <= largestNumber; ++number)
     if (elementTypeOfOnnx(elementType.getContext(), number) == elementType)
       return number;
@@ -95,10 +119,69 @@ void NodeImporter::requireBroadcast(Value a, Value b) {
   Shape x = shapeOf(a), y = shapeOf(b);
   for (auto [i, dims] : llvm::enumerate(llvm::zip(llvm::reverse(x), llvm::reverse(y)))) {
     auto [dim, other] = dims;
-    requireBroadcast(dim, other,
-                     opType() + "'s operands broadcast in dim -" + Twine(i + 1) + " (" + dim.str() +
-                         " and " + other.str() + ")");
+    require(dim, other,
+            opType() + "'s operands broadcast in dim -" + Twine(i + 1) + " (" + dim.str() +
+                " and " + other.str() + ")",
+            Relation::Broadcast);
   }
+}
+
+void NodeImporter::requireRange(Value integers, const Expr &low, const Expr &high,
+                                const Twine &what) {
+  // A range of nothing holds no number, but what is empty fits it: the number
+  // that stands for what is empty is `low`.
+  Expr bound = Expr::max(low, high);
+  if (bound != high)
+    requireAtMost(Expr::min(1, elementCount(shapeOf(integers))), high - low + Expr(1),
+                  "no " + what + " fits an empty dimension");
+  auto within = [&](const Expr &least, const Expr &most) {
+    requireAtMost(low, least, low.str() + " <= " + what);
+    requireAtMost(most, bound, what + " <= " + high.str());
+  };
+  ElementsAttr constant = constantOf(integers);
+  if (auto data = constant ? tensorDataOf(constant) : std::nullopt) {
+    int64_t least = std::numeric_limits<int64_t>::max(), most = -least - 1;
+    for (int64_t i = 0; i < data->size(); ++i) {
+      least = std::min(least, data->getInt(i));
+      most = std::max(most, data->getInt(i));
+    }
+    if (data->size())
+      within(least, most);
+    return;
+  }
+  // A few that are computed from sizes need no reading.
+  constexpr size_t few = 4;
+  if (auto known = knownExprs(integers); known && known->size() <= few) {
+    for (const Expr &number : *known)
+      within(number, number);
+    return;
+  }
+  if (rankOf(integers) == 0)
+    integers = reshape(integers, {1});
+  if (Value farthest = create<FarthestOp>({integers}, {exprsNamed("low", {low})})) {
+    Expr number = bind(farthest, "index").front();
+    within(number, number);
+  }
+}
+
+void NodeImporter::requireTuples(Value tuples, ArrayRef<Expr> dims, const Twine &what) {
+  Shape starts(static_cast<size_t>(rankOf(tuples)), 0), sizes = shapeOf(tuples);
+  sizes.back() = 1;
+  for (auto [i, dim] : llvm::enumerate(dims)) {
+    starts.back() = static_cast<int64_t>(i);
+    requireIndices(slice(tuples, starts, sizes), dim, what);
+  }
+}
+
+std::optional<SmallVector<int64_t>> NodeImporter::constantInts(Value value) const {
+  auto elements = knownExprs(value);
+  SmallVector<int64_t> ints;
+  for (const Expr &element : elements.value_or(Shape())) {
+    if (!element.constant())
+      return std::nullopt;
+    ints.push_back(*element.constant());
+  }
+  return elements ? std::optional(ints) : std::nullopt;
 }
 
 Value NodeImporter::scalar(Type elementType, double value) {

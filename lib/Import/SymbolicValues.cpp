@@ -33,6 +33,24 @@ Expr SymbolicValues::fresh(StringRef hint, bool isSize) {
   return Expr::symbol((isSize ? "" : "%") + claim(hint));
 }
 
+/// Region::isAncestor wants regions that are some op's already.
+static bool isInside(Value value, const Region &region) {
+  for (Region *at = value.getParentRegion(); at;
+       at = at->getParentOp() ? at->getParentOp()->getParentRegion() : nullptr)
+    if (at == &region)
+      return true;
+  return false;
+}
+
+void SymbolicValues::forget(Region &region) {
+  SmallVector<Value> inside;
+  for (auto &entry : known)
+    if (isInside(entry.first, region))
+      inside.push_back(entry.first);
+  for (Value value : inside)
+    known.erase(value);
+}
+
 SmallVector<Expr> SymbolicValues::bind(Value value, OpBuilder &b, Location loc, StringRef hint,
                                        bool isSize) {
   int64_t count = cast<RankedTensorType>(value.getType()).getNumElements();
@@ -42,6 +60,8 @@ SmallVector<Expr> SymbolicValues::bind(Value value, OpBuilder &b, Location loc, 
     symbols.push_back(fresh((hint + "_" + llvm::Twine(i)).str(), isSize));
     names.push_back(b.getStringAttr(symbols.back().str()));
   }
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointAfterValue(value);
   BindOp::create(b, loc, value, b.getArrayAttr(names));
   known[value] = symbols;
   return symbols;

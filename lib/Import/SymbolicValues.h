@@ -26,8 +26,12 @@ public:
   /// is not known or too large. `hint` names fresh symbols.
   std::optional<llvm::SmallVector<Expr>> findOrBind(mlir::Value value, mlir::OpBuilder &b,
                                                     mlir::Location loc, llvm::StringRef hint);
+  /// The bind stands right behind what makes the value, so that its symbols are
+  /// valid wherever the value is.
   llvm::SmallVector<Expr> bind(mlir::Value value, mlir::OpBuilder &b, mlir::Location loc,
                                llvm::StringRef hint, bool isSize);
+  /// Forgets values of a region that is about to be erased.
+  void forget(mlir::Region &region);
   /// A symbol that no other has; `%`-prefixed when it may be negative.
   Expr fresh(llvm::StringRef hint, bool isSize);
   /// Takes a name for good, made legal; false when it is taken.

@@ -26,15 +26,16 @@ struct Compiler::State {
   }
 
   /// Null, reported, when the CPU is unknown.
-  KernelCompiler *compilerFor(StringRef cpu, kiln::DiagnosticEngine &diags) {
-    auto &compiler = compilers[cpu.str()];
+  KernelCompiler *compilerFor(const CompileOptions &options, kiln::DiagnosticEngine &diags) {
+    auto &compiler = compilers[{options.cpu, options.minimalFiltering}];
     if (compiler)
       return compiler.get();
-    auto target = CPUTarget::create(cpu);
+    auto target = CPUTarget::create(options.cpu);
     if (!target) {
       diags.report(Diag::UnknownCPU, llvm::toString(target.takeError()));
       return nullptr;
     }
+    target->vector.minimalFiltering = options.minimalFiltering;
     compiler = std::make_unique<KernelCompiler>(context, tables.kernels, *target);
     return compiler.get();
   }
@@ -42,7 +43,7 @@ struct Compiler::State {
   /// Runs `work` on a new compilation.
   bool with(StringRef model, const CompileOptions &options, kiln::DiagnosticEngine &diags,
             function_ref<bool(Compilation &)> work) {
-    KernelCompiler *compiler = compilerFor(options.cpu, diags);
+    KernelCompiler *compiler = compilerFor(options, diags);
     if (!compiler)
       return false;
     Compilation compilation(context, tables, *compiler, model, options, diags);
@@ -53,44 +54,31 @@ struct Compiler::State {
 
   MLIRContext context;
   CompilerTables tables;
-  std::map<std::string, std::unique_ptr<KernelCompiler>> compilers; // by CPU
+  /// By CPU and minimalFiltering.
+  std::map<std::pair<std::string, bool>, std::unique_ptr<KernelCompiler>> compilers;
 };
 
 Compiler::Compiler() : state(std::make_unique<State>()) {}
 Compiler::~Compiler() = default;
 
-/// The link phase, around `work`.
-static bool link(const CompileOptions &options, function_ref<bool()> work) {
-  StringRef name = phaseName(Phase::Link);
-  unsigned index = static_cast<unsigned>(Phase::Link) + 1;
-  if (options.progress)
-    options.progress(name, index, index);
-  if (!options.timer)
-    return work();
-  PhaseTimer::Scope scope(*options.timer, name);
-  return work();
-}
-
 /// The artefact, or the object in its place.
-static bool writeBoth(Compilation &c, Stage soOrObj, StringRef output, StringRef header,
-                      const CompileOptions &options) {
+static bool writeBoth(Compilation &c, Stage soOrObj, StringRef output, StringRef header) {
   if (!c.announceOutput(output) || (!header.empty() && !c.announceOutput(header)))
     return false;
-  return c.run(Phase::Generate, Phase::Link) &&
-         link(options, [&] { return c.writeLinked(soOrObj, output, header); });
+  return c.run(Phase::Generate, Phase::Link) && c.link(soOrObj, output, header);
 }
 
 bool Compiler::compile(StringRef model, StringRef output, StringRef header,
                        const CompileOptions &options, kiln::DiagnosticEngine &diags) {
   return state->with(model, options, diags, [&](Compilation &c) {
-    return writeBoth(c, Stage::So, output, header, options);
+    return writeBoth(c, Stage::So, output, header);
   });
 }
 
 bool Compiler::compileObject(StringRef model, StringRef output, StringRef header,
                              const CompileOptions &options, kiln::DiagnosticEngine &diags) {
   return state->with(model, options, diags, [&](Compilation &c) {
-    return writeBoth(c, Stage::Obj, output, header, options);
+    return writeBoth(c, Stage::Obj, output, header);
   });
 }
 
@@ -98,7 +86,7 @@ bool Compiler::compileGraph(function_ref<OwningOpRef<ModuleOp>(MLIRContext &)> m
                             StringRef output, const CompileOptions &options,
                             kiln::DiagnosticEngine &diags) {
   return state->with("graph", options, diags, [&](Compilation &c) {
-    return c.startFrom(make(state->context)) && writeBoth(c, Stage::So, output, "", options);
+    return c.startFrom(make(state->context)) && writeBoth(c, Stage::So, output, "");
   });
 }
 

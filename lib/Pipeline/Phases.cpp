@@ -111,14 +111,18 @@ bool Compilation::runPasses(Diag onFailure, function_ref<void(PassManager &)> ad
 // Phases
 //===----------------------------------------------------------------------===//
 
+bool Compilation::within(Phase phase, Phase goal, function_ref<bool()> work) {
+  auto number = [](Phase p) { return static_cast<unsigned>(p) + 1; };
+  if (options.progress)
+    options.progress(phaseName(phase), number(phase), number(goal));
+  PhaseTimer::Scope scope(timer, phaseName(phase));
+  return work();
+}
+
 bool Compilation::run(Phase last, Phase goal) {
-  unsigned total = static_cast<unsigned>(goal) + 1;
   for (unsigned i = 0; i <= static_cast<unsigned>(last); ++i) {
     auto phase = static_cast<Phase>(i);
-    if (options.progress)
-      options.progress(phaseName(phase), i + 1, total);
-    PhaseTimer::Scope scope(timer, phaseName(phase));
-    if (!runPhase(phase) || !writeTemps(phase))
+    if (!within(phase, goal, [&] { return runPhase(phase) && writeTemps(phase); }))
       return false;
   }
   return true;
@@ -154,14 +158,19 @@ bool Compilation::import() {
     PhaseTimer::Scope scope(timer, "convert");
     module = importModel(*model, options.import, tables.importers, context, diags);
   }
-  return module && setBatchSymbol() && runPasses(Diag::Internal, [&](PassManager &pm) {
-           // Folding exposes more to fold: canonical forms make constants of shapes,
-           // constants make shapes of canonical forms.
-           pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-           pm.addNestedPass<func::FuncOp>(createFoldConstantsPass(tables.references));
-           pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-           pm.addNestedPass<func::FuncOp>(createCSEPass());
-         });
+  return module && setBatchSymbol() &&
+         runPasses(Diag::Internal,
+                   [&](PassManager &pm) {
+                     // Folding exposes more to fold: canonical forms make constants of shapes,
+                     // constants make shapes of canonical forms.
+                     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+                     pm.addNestedPass<func::FuncOp>(createFoldConstantsPass(tables.references));
+                     pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+                     pm.addNestedPass<func::FuncOp>(createCSEPass());
+                     if (!options.batchDim.empty())
+                       pm.addPass(createProveBatchPass(tables.kernels, options.batchDim));
+                   }) &&
+         noteBatch();
 }
 
 bool Compilation::setBatchSymbol() {
@@ -180,6 +189,17 @@ bool Compilation::setBatchSymbol() {
                                 ": the model has no such dynamic dimension" +
                                 (known.empty() ? "" : " (it has " + known + ")"));
   return false;
+}
+
+bool Compilation::noteBatch() {
+  Operation *op = module->getOperation();
+  if (auto axes = op->getAttrOfType<DenseI32ArrayAttr>(batchAxesAttr))
+    info.batchAxes.assign(axes.asArrayRef().begin(), axes.asArrayRef().end());
+  if (auto obstacle = op->getAttrOfType<StringAttr>(batchObstacleAttr)) {
+    info.batchObstacle = obstacle.str();
+    diags.report(Diag::NotSeparable, options.batchDim, info.batchObstacle);
+  }
+  return true;
 }
 
 /// Compiled rules of folders are kept with kernels.
@@ -340,6 +360,7 @@ void Compilation::fillInfo() {
     hash.update(StringRef("\0", 1));
   }
   hash.update(std::to_string(options.optLevel));
+  hash.update(options.minimalFiltering ? "minimal-filtering" : "");
   hash.update(withoutResourceNames(text));
   for (const WeightSegment &segment : segments)
     hash.update(segment.data);

@@ -47,14 +47,19 @@ public:
   /// progress.
   bool run(Phase last, Phase goal);
 
-  /// After Generate.
-  bool writeLinked(Stage soOrObj, llvm::StringRef output, llvm::StringRef header);
+  /// The link phase, after Generate.
+  bool link(Stage soOrObj, llvm::StringRef output, llvm::StringRef header) {
+    return within(Phase::Link, Phase::Link,
+                  [&] { return writeLinked(soOrObj, output, header); });
+  }
   /// After the stage's phase; not Obj and So.
   bool print(Stage stage, llvm::raw_ostream &os);
   bool writeText(Stage stage, llvm::StringRef output);
 
 private:
   // Phases.cpp
+  /// Tells and times a phase's work.
+  bool within(Phase phase, Phase goal, llvm::function_ref<bool()> work);
   bool runPhase(Phase phase);
   bool load();
   bool import();
@@ -65,9 +70,11 @@ private:
   bool generateProgram(plan::ProgramOp program);
   bool setBatchSymbol();
   RuleStore ruleStore();
+  bool noteBatch();
   void fillInfo();
 
   // Outputs.cpp
+  bool writeLinked(Stage soOrObj, llvm::StringRef output, llvm::StringRef header);
   LinkInputs linkInputs(llvm::StringRef output);
   ModelHeaderInfo headerInfo(llvm::StringRef stem);
   bool writeTemps(Phase phase);

@@ -44,7 +44,7 @@ std::vector<WeightSegment> kiln::collectWeights(ProgramLayout &layout, const Ker
 ModelHeaderTensor kiln::headerTensor(StringRef name, Type type) {
   auto tensor = cast<RankedTensorType>(type);
   Type element = tensor.getElementType();
-  unsigned bits = element.isInteger(1) ? 8 : element.getIntOrFloatBitWidth();
+  unsigned bits = storageBits(element);
   ModelHeaderTensor header;
   header.name = name.str();
   if (element.isF32() || element.isF64())

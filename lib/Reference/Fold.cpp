@@ -11,10 +11,7 @@
 using namespace mlir;
 using namespace kiln;
 
-/// A result may be so many bytes larger than what it is made from.
-static constexpr int64_t allowedGrowth = 64 << 10;
-
-static int64_t bytesOf(Type type) {
+int64_t kiln::bytesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getNumElements() * elementBytes(tensor.getElementType());
 }

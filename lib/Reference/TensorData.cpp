@@ -14,10 +14,6 @@
 using namespace mlir;
 using namespace kiln;
 
-int64_t kiln::elementBytes(Type elementType) {
-  return elementType.isInteger(1) ? 1 : elementType.getIntOrFloatBitWidth() / 8;
-}
-
 TensorData::TensorData(RankedTensorType type) : tensorType(type) {
   auto storage = std::make_shared<std::vector<char>>(std::max<int64_t>(byteSize(), 1));
   data = storage->data();
@@ -52,14 +48,35 @@ double TensorData::getFloat(int64_t i) const {
     return type.isUnsignedInteger(64) ? static_cast<double>(static_cast<uint64_t>(value))
                                       : static_cast<double>(value);
   }
-  llvm::APFloat value(semanticsOf(type), APInt(16, load<uint16_t>(data, i)));
+  uint64_t bits = 0;
+  int64_t width = elementBytes(type);
+  std::memcpy(&bits, data + i * width, static_cast<size_t>(width));
+  llvm::APFloat value(semanticsOf(type), APInt(type.getIntOrFloatBitWidth(), bits));
   bool inexact;
   value.convert(llvm::APFloat::IEEEdouble(), llvm::APFloat::rmNearestTiesToEven, &inexact);
   return value.convertToDouble();
 }
 
-void TensorData::setFloat(int64_t i, double value) {
+/// The bits of a float of 8 bits or fewer.
+static uint8_t roundSmall(double value, const llvm::fltSemantics &semantics, bool saturate) {
+  bool hasNaN = llvm::APFloat::semanticsHasNaN(semantics);
+  if (std::isnan(value) && !hasNaN)
+    return 0;
+  if (!std::isnan(value) && (saturate || !hasNaN)) {
+    llvm::APFloat largest = llvm::APFloat::getLargest(semantics);
+    double bound = largest.convertToDouble();
+    value = std::clamp(value, -bound, bound);
+  }
+  llvm::APFloat rounded(static_cast<float>(value));
+  bool inexact;
+  rounded.convert(semantics, llvm::APFloat::rmNearestTiesToEven, &inexact);
+  return static_cast<uint8_t>(rounded.bitcastToAPInt().getZExtValue());
+}
+
+void TensorData::setFloat(int64_t i, double value, bool saturate) {
   Type type = elementType();
+  if (isSmallFloat(type))
+    return store<uint8_t>(data, i, roundSmall(value, semanticsOf(type), saturate));
   if (type.isF32())
     return store<float>(data, i, static_cast<float>(value));
   if (type.isF64())
@@ -98,6 +115,11 @@ void TensorData::setSaturated(int64_t i, double value) {
 int64_t TensorData::getInt(int64_t i) const {
   Type type = elementType();
   bool isUnsigned = type.isUnsignedInteger() || type.isInteger(1);
+  // Whatever the upper bits of the byte are.
+  if (unsigned width = type.getIntOrFloatBitWidth(); width > 1 && width < 8) {
+    auto bits = static_cast<uint64_t>(load<uint8_t>(data, i)) & llvm::maxUIntN(width);
+    return isUnsigned ? static_cast<int64_t>(bits) : llvm::SignExtend64(bits, width);
+  }
   switch (elementBytes(type)) {
   case 1:
     return isUnsigned ? int64_t(load<uint8_t>(data, i)) : int64_t(load<int8_t>(data, i));
@@ -111,8 +133,17 @@ int64_t TensorData::getInt(int64_t i) const {
 }
 
 void TensorData::setInt(int64_t i, int64_t value) {
-  if (elementType().isInteger(1))
+  Type type = elementType();
+  if (type.isInteger(1))
     return store<uint8_t>(data, i, value != 0);
+  if (unsigned width = type.getIntOrFloatBitWidth(); width < 8) {
+    auto bits = static_cast<uint64_t>(value) & llvm::maxUIntN(width);
+    return store<uint8_t>(data, i,
+                          static_cast<uint8_t>(type.isUnsignedInteger()
+                                                   ? bits
+                                                   : static_cast<uint64_t>(
+                                                         llvm::SignExtend64(bits, width))));
+  }
   switch (elementBytes(elementType())) {
   case 1:
     return store<uint8_t>(data, i, static_cast<uint8_t>(value));

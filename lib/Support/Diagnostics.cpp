@@ -123,6 +123,14 @@ Diagnostic &DiagnosticEngine::add(Diag diag, std::vector<std::string> args, bool
   return d;
 }
 
+void DiagnosticEngine::append(const DiagnosticEngine &other) {
+  for (const Diagnostic &d : other.list)
+    add(d.diag, {}, d.severity == Severity::Warning) = d;
+  // What the other did not keep still counts.
+  errors += other.dropped;
+  dropped += other.dropped;
+}
+
 ExitCode DiagnosticEngine::exitCode() const { return worst; }
 
 static const char *severityText(Severity severity) {

@@ -16,16 +16,20 @@ struct Fuse final : kiln::impl::FusePassBase<Fuse> {
   explicit Fuse(const KernelTable &table) : table(table) {}
 
   void runOnOperation() override {
-    FusionGrower grower(table);
+    SmallVector<Block *> blocks;
+    collectProgramBlocks(getOperation().getBody(), blocks);
+    PullCosts costs(table);
     DenseSet<Operation *> grouped;
+    FusionGrower grower(table, costs,
+                        [&](Operation *member) { return !grouped.contains(member); });
     SmallVector<FusionGroup> groups;
-    for (Operation &op : llvm::reverse(getOperation().getBody().front())) {
-      if (!grower.needsKernel(&op) || grouped.contains(&op))
-        continue;
-      groups.push_back(
-          grower.grow(&op, [&](Operation *member) { return !grouped.contains(member); }));
-      grouped.insert_range(groups.back().ops);
-    }
+    for (Block *block : blocks)
+      for (Operation &op : llvm::reverse(*block)) {
+        if (!needsKernel(&op, table) || grouped.contains(&op))
+          continue;
+        groups.push_back(grower.grow(&op));
+        grouped.insert_range(groups.back().ops);
+      }
     for (const FusionGroup &group : groups)
       outlineFusion(group, grower.familyOf(group), table);
     numFusions += static_cast<unsigned>(groups.size());

@@ -88,7 +88,7 @@ SmallVector<NamedSize> kiln::mergeAxes(Block &body, const KernelTable &table) {
   return names;
 }
 
-SmallVector<Expr> kiln::renameSymbols(Operation *owner, Block &body) {
+SmallVector<NamedSize> kiln::renameSymbols(Operation *owner, Block &body) {
   llvm::MapVector<StringRef, Expr> renamed;
   auto note = [&](ArrayRef<StringAttr> texts) {
     for (StringAttr text : texts)
@@ -134,8 +134,8 @@ SmallVector<Expr> kiln::renameSymbols(Operation *owner, Block &body) {
     replacer.replaceElementsIn(&op, /*replaceAttrs=*/true, /*replaceLocs=*/false,
                                /*replaceTypes=*/true);
 
-  SmallVector<Expr> outside;
-  for (auto &entry : renamed)
-    outside.push_back(Expr::symbol(entry.first));
-  return outside;
+  SmallVector<NamedSize> names;
+  for (auto &[outside, inside] : renamed)
+    names.push_back({inside.symbolName().str(), Expr::symbol(outside)});
+  return names;
 }

@@ -28,7 +28,7 @@ llvm::SmallVector<NamedSize> mergeAxes(mlir::Block &body, const KernelTable &tab
 
 /// Renames the region's symbols to s0, s1 ... in order of appearance; returns
 /// what they stand for outside.
-llvm::SmallVector<Expr> renameSymbols(mlir::Operation *owner, mlir::Block &body);
+llvm::SmallVector<NamedSize> renameSymbols(mlir::Operation *owner, mlir::Block &body);
 
 } // namespace kiln
 

@@ -8,12 +8,18 @@
 #define KILN_LIB_TRANSFORMS_PASSDETAIL_H
 
 #include "kiln/Transforms/Passes.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 namespace kiln {
 #define GEN_PASS_DECL
 #define GEN_PASS_DEF_FOLDCONSTANTSPASS
 #define GEN_PASS_DEF_FUSEPASS
 #define GEN_PASS_DEF_PLANPASS
+#define GEN_PASS_DEF_PROVEBATCHPASS
 #include "kiln/Transforms/Passes.h.inc"
 } // namespace kiln
 

@@ -12,6 +12,7 @@ using namespace mlir;
 void kiln::registerTransformPasses(const ReferenceTable &references, const KernelTable &kernels,
                                    const VectorTarget &target) {
   registerPass([&] { return createFoldConstantsPass(references); });
+  registerPass([&] { return createProveBatchPass(kernels); });
   registerPass([&] { return createFusePass(kernels); });
   registerPass([&] { return createPlanPass(kernels, target); });
 }

@@ -8,22 +8,23 @@
 
 #include "Cpu.h"
 #include "RunPolicy.h"
+#include "Threads.h"
 
 #include <algorithm>
 #include <climits>
-#include <csignal>
-#include <ctime>
-#include <linux/futex.h>
-#include <sched.h>
-#include <sys/syscall.h>
-#include <unistd.h>
 
 namespace kiln::rt {
 namespace {
 
 constexpr uint64_t kMicrosecond = 1000;
-/// Longer than a chunk should take: its thread was most likely preempted.
+/// A thread waits for another's chunk for as long as such a chunk takes, and
+/// this much more; then the other was most likely preempted.
 constexpr uint64_t kStall = 50 * kMicrosecond;
+constexpr uint64_t kChunksOfPatience = 3;
+/// The same while no chunk of the launch has ended.
+constexpr uint64_t kFirstChunkStall = 1000 * kMicrosecond;
+/// How long a worker stays awake between two launches of a run.
+constexpr uint64_t kSpinInRun = 300 * kMicrosecond;
 /// Waking costs the caller 5-15 us and the worker is late by 3-11: measured to
 /// break even near this length of the work ahead.
 constexpr uint64_t kWorthWaking = 250 * kMicrosecond;
@@ -32,7 +33,6 @@ constexpr uint64_t kWorthSharing = 30 * kMicrosecond;
 constexpr uint64_t kWakeInterval = 200 * kMicrosecond;
 /// Between wakes for short runs that follow each other closely.
 constexpr uint64_t kShortRunWakeInterval = 10000 * kMicrosecond;
-constexpr size_t kWorkerStack = size_t(2) << 20;
 
 // The ticket word: phase in the upper half, then chunks, then the next chunk,
 // with room for every waiting thread to add once too often.
@@ -47,36 +47,11 @@ constexpr uint32_t chunksOf(uint64_t ticket) {
 }
 constexpr uint32_t phaseOf(uint64_t ticket) { return uint32_t(ticket >> (kNextBits + kChunkBits)); }
 
-void futexWait(std::atomic<uint32_t> &word, uint32_t value, const timespec *timeout = nullptr) {
-  syscall(SYS_futex, &word, FUTEX_WAIT_PRIVATE, value, timeout, nullptr, 0);
-}
-
-void futexWake(std::atomic<uint32_t> &word, int count) {
-  syscall(SYS_futex, &word, FUTEX_WAKE_PRIVATE, count, nullptr, nullptr, 0);
-}
-
 void runChunk(const kiln_executor_launch &launch, uint32_t chunk, uint32_t slot) {
   int64_t begin = launch.extent * chunk / launch.chunks;
   int64_t end = launch.extent * (chunk + 1) / launch.chunks;
   if (begin != end)
     launch.kernel(launch.args, begin, end, launch.scratch + slot * launch.scratch_stride);
-}
-
-/// The `index`-th CPU that the calling thread may use, modulo their number.
-void pinThread(uint32_t index) {
-  cpu_set_t mask;
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0)
-    return;
-  uint32_t wanted = index % uint32_t(CPU_COUNT(&mask));
-  for (int cpu = 0; cpu != CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &mask) || wanted-- != 0)
-      continue;
-    cpu_set_t one;
-    CPU_ZERO(&one);
-    CPU_SET(cpu, &one);
-    sched_setaffinity(0, sizeof one, &one);
-    return;
-  }
 }
 
 } // namespace
@@ -140,23 +115,13 @@ kiln_status_t Executor::destroy() {
 void Executor::startWorkers() {
   triedToStart = true;
   stopping.store(false, std::memory_order_relaxed);
-  pthread_attr_t attributes;
-  if (pthread_attr_init(&attributes) != 0)
-    return;
-  pthread_attr_setstacksize(&attributes, kWorkerStack);
-  // The host's signals are the host's threads' business.
-  sigset_t all, previous;
-  sigfillset(&all);
-  pthread_sigmask(SIG_SETMASK, &all, &previous);
   while (numWorkers + 1 < numThreads) {
     starts[numWorkers] = {this, numWorkers + 1};
     // With fewer threads than asked for, work still gets done.
-    if (pthread_create(&workers[numWorkers], &attributes, enterWorker, &starts[numWorkers]) != 0)
+    if (!startThread(workers[numWorkers], enterWorker, &starts[numWorkers]))
       break;
     ++numWorkers;
   }
-  pthread_sigmask(SIG_SETMASK, &previous, nullptr);
-  pthread_attr_destroy(&attributes);
 }
 
 void Executor::stopWorkers() {
@@ -261,6 +226,7 @@ void Executor::launch(const kiln_executor_launch &request) {
   if (!triedToStart)
     startWorkers();
   current = request;
+  chunkTime.store(0, std::memory_order_relaxed);
   done.store(0, std::memory_order_relaxed);
   uint32_t phase = phaseOf(ticket.load(std::memory_order_relaxed)) + 1;
   ticket.store(makeTicket(phase, request.chunks), std::memory_order_seq_cst);
@@ -295,20 +261,29 @@ bool Executor::work(uint32_t slot) {
   if (chunk >= chunks)
     return false;
   const kiln_executor_launch launch = current;
+  uint64_t start = nanoseconds();
   uint32_t finished = 0;
   do {
     runChunk(launch, chunk, slot);
     ++finished;
     if (nextOf(ticket.load(std::memory_order_relaxed)) >= chunks)
       break;
+    if (slot == 0 && parked.load(std::memory_order_relaxed))
+      wakeIfWorthwhile();
     chunk = nextOf(ticket.fetch_add(1, std::memory_order_acq_rel));
   } while (chunk < chunks);
+  chunkTime.store((nanoseconds() - start) / finished, std::memory_order_relaxed);
   // Counted once a thread and phase: one more contended write for each chunk
   // doubled the cost of a phase.
   uint32_t total = done.fetch_add(finished, std::memory_order_seq_cst) + finished;
   if (total == chunks && slot != 0 && callerAsleep.load(std::memory_order_seq_cst))
     futexWake(done, 1);
   return true;
+}
+
+uint64_t Executor::stallLimit() const {
+  uint64_t typical = chunkTime.load(std::memory_order_relaxed);
+  return typical ? kStall + kChunksOfPatience * typical : kFirstChunkStall;
 }
 
 void Executor::waitForChunks(uint32_t chunks) {
@@ -320,14 +295,14 @@ void Executor::waitForChunks(uint32_t chunks) {
     uint64_t now = nanoseconds();
     if (!since)
       since = now;
-    if (now - since <= kStall)
+    if (now - since <= stallLimit())
       continue;
     stalled.store(true, std::memory_order_relaxed);
     callerAsleep.store(1, std::memory_order_seq_cst);
     uint32_t counted = done.load(std::memory_order_seq_cst);
-    const timespec limit = {0, 2000000};
+    constexpr uint64_t limit = 2000 * kMicrosecond;
     if (counted != chunks)
-      futexWait(done, counted, &limit);
+      futexWait(done, counted, limit);
     callerAsleep.store(0, std::memory_order_relaxed);
     since = 0;
   }
@@ -363,13 +338,14 @@ void Executor::workerLoop(uint32_t slot) {
     if (chunkInFlight) {
       if (!stallSince)
         stallSince = now;
-      if (now - stallSince <= kStall)
+      if (now - stallSince <= stallLimit())
         continue;
       stalled.store(true, std::memory_order_relaxed);
     } else {
       stallSince = 0;
-      uint64_t limit =
-          inRun.load(std::memory_order_relaxed) ? spin : idleSpin.load(std::memory_order_relaxed);
+      uint64_t limit = inRun.load(std::memory_order_relaxed)
+                           ? std::max(spin, kSpinInRun)
+                           : idleSpin.load(std::memory_order_relaxed);
       if (now - idleSince <= limit)
         continue;
     }

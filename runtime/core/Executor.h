@@ -13,7 +13,7 @@
 // launch's fields, from changing.
 //
 // Waiting threads spin, then sleep. A thread that waits for another's chunk for
-// longer than a chunk takes sleeps at once: most likely the other was
+// longer than such chunks take sleeps at once: most likely the other was
 // preempted, and needs the CPU that the waiting would burn.
 //
 //===----------------------------------------------------------------------===//
@@ -64,6 +64,7 @@ private:
   void wakeAll();
   void park();
   bool hasWork() const;
+  uint64_t stallLimit() const;
   void hostLaunch(const kiln_executor_launch &request);
 
   struct WorkerStart {
@@ -97,6 +98,8 @@ private:
   alignas(128) std::atomic<uint64_t> ticket{0};
   alignas(128) std::atomic<uint32_t> done{0};
   std::atomic<uint32_t> callerAsleep{0};
+  /// Of the launch under way: nanoseconds that a chunk took, 0 before the first.
+  std::atomic<uint64_t> chunkTime{0};
   alignas(128) kiln_executor_launch current = {};
   alignas(128) std::atomic<uint32_t> wakeCount{0};
   std::atomic<uint32_t> parked{0};

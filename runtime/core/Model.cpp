@@ -34,7 +34,8 @@ static kiln_status_t checkTensors(const kiln_module &module, bool isInput, Error
   for (uint32_t i = 0; i != count; ++i) {
     const kiln_module_tensor &tensor = tensors[i];
     if (!tensor.name || tensor.rank > kMaxRank || (tensor.rank && !tensor.dims) ||
-        tensor.dtype.bits == 0 || tensor.dtype.bits % 8 || tensor.dtype.lanes != 1)
+        tensor.dtype.bits == 0 || (tensor.dtype.bits > 8 && tensor.dtype.bits % 8) ||
+        tensor.dtype.lanes != 1)
       return error.fail(KILN_CORRUPT, "%s %u of the module table makes no sense", kind, i);
     for (uint32_t axis = 0; axis != tensor.rank; ++axis) {
       const kiln_module_dim &dim = tensor.dims[axis];
@@ -73,6 +74,13 @@ kiln_status_t checkModule(const kiln_module &module, ErrorText &error) {
       (module.constraints || !module.num_constraints) && (module.weights || !module.weights_size);
   if (!countsFit || !pointersFit)
     return error.fail(KILN_CORRUPT, "the parts of the module table do not fit together");
+  for (uint32_t i = 0; module.batch_axes && i != module.num_inputs + module.num_outputs; ++i) {
+    bool isInput = i < module.num_inputs;
+    const kiln_module_tensor &tensor =
+        isInput ? module.inputs[i] : module.outputs[i - module.num_inputs];
+    if (module.batch_axes[i] < -1 || module.batch_axes[i] >= int64_t(tensor.rank))
+      return error.fail(KILN_CORRUPT, "the batch axis of '%s' is none of its axes", tensor.name);
+  }
   if (uintptr_t(module.weights) % KILN_MODULE_ALIGNMENT)
     return error.fail(KILN_CORRUPT, "the weights are not aligned");
   for (bool isInput : {true, false})
@@ -150,7 +158,7 @@ bool Model::makeSpecs() {
       !dims.allocate(numDims))
     return false;
   kiln_dim_spec *nextDim = dims.begin();
-  auto fill = [&](const kiln_module_tensor &from, kiln_tensor_spec &to) {
+  auto fill = [&](const kiln_module_tensor &from, kiln_tensor_spec &to, uint32_t index) {
     to.struct_size = sizeof to;
     to.name = from.name;
     to.dtype = {from.dtype.code, from.dtype.bits, from.dtype.lanes};
@@ -160,6 +168,7 @@ bool Model::makeSpecs() {
       to.flags |= KILN_TENSOR_OPTIONAL;
     if (from.flags & KILN_MODULE_TENSOR_LATE)
       to.flags |= KILN_TENSOR_LATE;
+    to.batch_axis = module.batch_axes ? module.batch_axes[index] : -1;
     for (uint32_t axis = 0; axis != from.rank; ++axis) {
       const kiln_module_dim &dim = from.dims[axis];
       const kiln_module_symbol *symbol = dim.symbol >= 0 ? &module.symbols[dim.symbol] : nullptr;
@@ -172,9 +181,9 @@ bool Model::makeSpecs() {
     }
   };
   for (uint32_t i = 0; i != module.num_inputs; ++i)
-    fill(module.inputs[i], inputs[i]);
+    fill(module.inputs[i], inputs[i], i);
   for (uint32_t i = 0; i != module.num_outputs; ++i)
-    fill(module.outputs[i], outputs[i]);
+    fill(module.outputs[i], outputs[i], module.num_inputs + i);
   return true;
 }
 
@@ -196,6 +205,8 @@ void Model::fillInfo(kiln_model_info &out) const {
   info.num_launches = module.num_launches;
   info.num_weights = module.num_weights;
   info.weights_size = module.weights_size;
+  info.separable = module.batch_axes != nullptr;
+  info.batch_obstacle = module.batch_obstacle;
   std::memcpy(&out, &info, info.struct_size);
 }
 

@@ -7,6 +7,7 @@
 #include "Executor.h"
 #include "Model.h"
 #include "Session.h"
+#include "batch/Batcher.h"
 
 // Hidden, or the linker would go through the GOT, and an artefact could be
 // given another's table.
@@ -49,6 +50,9 @@ constinit const kiln_api kApi = {
       return Session::of(session).runManaged(inputs, numInputs, outputs, numOutputs, options);
     },
     []() { return liveObjects.load(std::memory_order_acquire); },
+    [](kiln_model *model, const kiln_batcher_options *options, kiln_batcher **batcher) {
+      return Batcher::create(model, options, batcher);
+    },
 };
 
 kiln_status_t openModel(const kiln_model_options *options, kiln_model **model) {

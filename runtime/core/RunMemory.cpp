@@ -35,6 +35,17 @@ void RunMemory::release(void *memory) {
   std::free(header);
 }
 
+void RunMemory::releaseSince(void *mark, void *const *kept, uint32_t count) {
+  for (Header *header = first, *next; header != mark; header = next) {
+    next = header->next;
+    bool keep = false;
+    for (uint32_t i = 0; i != count; ++i)
+      keep |= kept[i] == header + 1;
+    if (!keep)
+      release(header + 1);
+  }
+}
+
 void RunMemory::clear() {
   while (first)
     release(first + 1);

@@ -24,6 +24,10 @@ public:
   void *allocate(uint64_t bytes);
   void release(void *memory);
   void clear();
+  /// The newest block; null when there is none.
+  void *mark() const { return first; }
+  /// Releases what is newer than a mark but not among `kept`.
+  void releaseSince(void *mark, void *const *kept, uint32_t count);
 
 private:
   /// Before every block, as long as its alignment.

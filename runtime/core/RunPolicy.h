@@ -7,8 +7,10 @@
 //
 // Two threads lose to one when a neighbour keeps the second CPU: a thread that
 // is preempted inside a chunk comes back a tick (4 ms) later. So when that was
-// seen, a window of runs is made alone, the mean times are compared, and the
-// winner holds for a while, the longer the more often it was asked.
+// seen, a window of runs is made alone, the mean times (without the slowest
+// run: anything may happen once) are compared, and the winner holds for a
+// while, the longer the more often it won. The first runs count for nothing:
+// they touch memory and start threads.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KILN_RUNTIME_CORE_RUNPOLICY_H
@@ -16,6 +18,7 @@
 
 #include "kiln-c/Executor.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace kiln::rt {
@@ -41,6 +44,7 @@ public:
     if (!measuring)
       return;
     windowSum += elapsed;
+    windowMax = std::max(windowMax, elapsed);
     ++windowCount;
     if (windowSum >= kWindow && windowCount >= kWindowRuns)
       closeWindow(now, sawStall);
@@ -60,39 +64,38 @@ public:
 private:
   static constexpr uint64_t kMillisecond = 1000000;
   static constexpr uint64_t kWindow = 10 * kMillisecond;
-  static constexpr uint64_t kWindowRuns = 4;
-  static constexpr uint64_t kShortestHold = 20 * kMillisecond;
-  static constexpr uint64_t kLongestHold = 640 * kMillisecond;
+  static constexpr uint64_t kWindowRuns = 2;
+  static constexpr uint32_t kColdRuns = 2;
+  /// How many windows long a verdict holds.
+  static constexpr uint32_t kShortestHold = 4;
+  static constexpr uint32_t kLongestHold = 64;
   static constexpr uint32_t kSerialRuns = 2;
   static constexpr uint32_t kSerialRecheck = 256;
 
   template <typename SawStall> void closeWindow(uint64_t now, SawStall sawStall) {
-    uint64_t mean = windowSum / windowCount;
-    windowSum = windowCount = 0;
+    uint64_t mean = (windowSum - windowMax) / (windowCount - 1), window = windowSum;
+    windowSum = windowMax = windowCount = 0;
     if (!probingAlone) {
       meanTeam = mean;
-      if (sawStall())
-        probingAlone = true;
-      else if (hold > kShortestHold)
-        hold /= 2;
+      probingAlone = sawStall();
       return;
     }
-    holdAlone = mean < meanTeam;
-    if (hold < kShortestHold)
-      hold = kShortestHold;
-    else if (hold < kLongestHold)
-      hold *= 2;
-    holdUntil = now + hold;
+    bool alone = mean < meanTeam;
+    hold = alone == holdAlone && hold ? std::min(2 * hold, kLongestHold) : kShortestHold;
+    holdAlone = alone;
+    holdUntil = now + hold * window;
   }
 
   uint64_t runStart;
   uint64_t meanRun;
   uint64_t windowSum;
+  uint64_t windowMax;
   uint64_t windowCount;
   uint64_t meanTeam;
-  uint64_t hold;
   uint64_t holdUntil;
+  uint32_t hold;
   uint32_t serialRuns;
+  uint32_t runs;
   bool holdAlone;
   bool probingAlone;
   bool measuring;
@@ -104,6 +107,11 @@ static_assert(alignof(RunPolicy) <= alignof(kiln_executor_history));
 inline bool RunPolicy::begin(uint64_t now, bool &clearStalls) {
   runStart = now;
   clearStalls = false;
+  if (runs < kColdRuns) {
+    clearStalls = ++runs == kColdRuns;
+    measuring = false;
+    return false;
+  }
   if (now < holdUntil) {
     measuring = false;
     return holdAlone;
@@ -111,7 +119,7 @@ inline bool RunPolicy::begin(uint64_t now, bool &clearStalls) {
   if (holdUntil) {
     holdUntil = 0;
     probingAlone = false;
-    windowSum = windowCount = 0;
+    windowSum = windowMax = windowCount = 0;
     clearStalls = true;
   }
   measuring = true;

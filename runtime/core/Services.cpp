@@ -53,12 +53,21 @@ void *Session::lateOutput(kiln_module_frame *frame, uint32_t index, const int64_
   return of(frame).placeLateOutput(index, dims);
 }
 
+void *Session::markForRun(kiln_module_frame *frame) { return of(frame).runMemory.mark(); }
+
+void Session::releaseSinceForRun(kiln_module_frame *frame, void *mark, void *const *kept,
+                                 uint32_t count) {
+  of(frame).runMemory.releaseSince(mark, kept, count);
+}
+
 constinit const kiln_module_services Session::aloneServices = {
     [](kiln_module_frame *frame, uint32_t, kiln_module_kernel_fn kernel, const void *args,
        int64_t extent, uint32_t chunks) { of(frame).launchAlone(kernel, args, extent, chunks); },
     allocateForRun,
     releaseForRun,
     lateOutput,
+    markForRun,
+    releaseSinceForRun,
 };
 
 constinit const kiln_module_services Session::teamServices = {
@@ -67,6 +76,8 @@ constinit const kiln_module_services Session::teamServices = {
     allocateForRun,
     releaseForRun,
     lateOutput,
+    markForRun,
+    releaseSinceForRun,
 };
 
 } // namespace kiln::rt

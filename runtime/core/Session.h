@@ -103,6 +103,9 @@ private:
   // The services of generated code.
   static void *allocateForRun(kiln_module_frame *frame, uint64_t bytes);
   static void releaseForRun(kiln_module_frame *frame, void *memory);
+  static void *markForRun(kiln_module_frame *frame);
+  static void releaseSinceForRun(kiln_module_frame *frame, void *mark, void *const *kept,
+                                 uint32_t count);
   static void *lateOutput(kiln_module_frame *frame, uint32_t index, const int64_t *dims);
   void *placeLateOutput(uint32_t index, const int64_t *dims);
   void launchAlone(kiln_module_kernel_fn kernel, const void *args, int64_t extent, uint32_t chunks);

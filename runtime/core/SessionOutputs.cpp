@@ -54,6 +54,8 @@ DLManagedTensorVersioned *createManaged(const kiln_module_tensor &spec, const in
   fillStrides(shape, spec.rank, shape + spec.rank);
   managed->tensor.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
   managed->tensor.manager_ctx = memory;
+  if (spec.dtype.bits < 8)
+    managed->tensor.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   managed->tensor.deleter = deleteManaged;
   managed->tensor.dl_tensor = describe(spec, memory + head, shape, shape + spec.rank);
   liveObjects.fetch_add(1, std::memory_order_relaxed);

@@ -131,6 +131,20 @@ void appendType(TextBuilder &text, uint32_t code, uint32_t bits, uint32_t lanes)
   case kDLBool:
     name = "bool";
     break;
+  case kDLFloat8_e4m3fn:
+    return text.append("float8_e4m3fn");
+  case kDLFloat8_e4m3fnuz:
+    return text.append("float8_e4m3fnuz");
+  case kDLFloat8_e5m2:
+    return text.append("float8_e5m2");
+  case kDLFloat8_e5m2fnuz:
+    return text.append("float8_e5m2fnuz");
+  case kDLFloat6_e2m3fn:
+    return text.append("float6_e2m3fn");
+  case kDLFloat6_e3m2fn:
+    return text.append("float6_e3m2fn");
+  case kDLFloat4_e2m1fn:
+    return text.append("float4_e2m1fn");
   }
   if (!name)
     text.append("type %u of %u bits", code, bits);

@@ -17,7 +17,8 @@ inline bool sameType(DLDataType a, kiln_module_dtype b) {
   return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
 }
 
-inline uint64_t elementBytes(kiln_module_dtype type) { return type.bits / 8; }
+/// Nothing is packed: what has less than 8 bits takes a byte.
+inline uint64_t elementBytes(kiln_module_dtype type) { return (uint64_t(type.bits) + 7) / 8; }
 
 /// Bytes of a dense tensor; false when a dim is negative or the product is out
 /// of any bounds.

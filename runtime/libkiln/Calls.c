@@ -7,4 +7,5 @@
 |* reach C through a foreign-function interface.                              *|
 \*===----------------------------------------------------------------------===*/
 #define KILN_INLINE __attribute__((visibility("default")))
+#include "kiln-c/Batcher.h"
 #include "kiln-c/Runtime.h"

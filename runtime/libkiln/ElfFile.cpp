@@ -15,8 +15,6 @@
 namespace kiln::rt {
 namespace {
 
-constexpr uint64_t kWeightsAlignment = uint64_t(2) << 20;
-
 #if defined(__x86_64__)
 constexpr uint16_t kMachine = EM_X86_64;
 #elif defined(__aarch64__)
@@ -61,8 +59,20 @@ const uint8_t *bytesAt(const uint8_t *code, const ElfLayout &layout, uint64_t ad
   return nullptr;
 }
 
-/// Where the checksum of the note lies; null without a note.
-const kiln_artefact_note *findNote(const uint8_t *code, const ElfLayout &layout) {
+/// Something that looks like the note's owner where a note can be. A note that
+/// is there and cannot be found is damaged, or what leads to it is.
+bool hasTraceOfNote(const uint8_t *code, const ElfLayout &layout) {
+  constexpr char owner[8] = KILN_NOTE_OWNER;
+  uint64_t end = std::min(layout.codeEnd, kHeaderBytes);
+  for (uint64_t at = 0; at + sizeof owner <= end; at += 4)
+    if (std::memcmp(code + at, owner, sizeof owner) == 0)
+      return true;
+  return false;
+}
+
+/// Where the checksum of the note lies; null without a note. `strange` is set
+/// when there are notes of others than the linker and kilnc.
+const kiln_artefact_note *findNote(const uint8_t *code, const ElfLayout &layout, bool &strange) {
   for (uint32_t i = 0; i != layout.numSegments; ++i) {
     const Elf64_Phdr &segment = layout.segments[i];
     if (segment.p_type != PT_NOTE || segment.p_offset > layout.codeEnd ||
@@ -81,6 +91,7 @@ const kiln_artefact_note *findNote(const uint8_t *code, const ElfLayout &layout)
           header.n_descsz >= sizeof(kiln_artefact_note) &&
           std::memcmp(at + sizeof header, KILN_NOTE_OWNER, sizeof KILN_NOTE_OWNER) == 0)
         return reinterpret_cast<const kiln_artefact_note *>(at + sizeof header + name);
+      strange |= header.n_namesz != 4 || std::memcmp(at + sizeof header, "GNU", 4) != 0;
       at += size;
       left -= size;
     }
@@ -89,7 +100,10 @@ const kiln_artefact_note *findNote(const uint8_t *code, const ElfLayout &layout)
 }
 
 kiln_status_t checkNote(const uint8_t *code, const ElfLayout &layout, ErrorText &error) {
-  const kiln_artefact_note *place = findNote(code, layout);
+  bool strange = false;
+  const kiln_artefact_note *place = findNote(code, layout, strange);
+  if (!place && (strange || hasTraceOfNote(code, layout)))
+    return error.fail(KILN_CORRUPT, "its note is damaged");
   if (!place)
     return KILN_OK;
   kiln_artefact_note note;
@@ -245,9 +259,9 @@ kiln_status_t readLayout(const uint8_t *head, uint64_t headSize, uint64_t fileSi
     lastAddress = segment.p_vaddr + segment.p_memsz;
     loadEnd = std::max(loadEnd, end);
   }
-  bool isWeights = last && last->p_flags == PF_R && last->p_align >= kWeightsAlignment &&
-                   last->p_offset % kWeightsAlignment == 0 &&
-                   last->p_vaddr % kWeightsAlignment == 0 && last->p_filesz == last->p_memsz &&
+  bool isWeights = last && last->p_flags == PF_R && last->p_align >= KILN_NOTE_WEIGHTS_ALIGNMENT &&
+                   last->p_offset % KILN_NOTE_WEIGHTS_ALIGNMENT == 0 &&
+                   last->p_vaddr % KILN_NOTE_WEIGHTS_ALIGNMENT == 0 && last->p_filesz == last->p_memsz &&
                    last->p_offset >= layout.codeEnd;
   if (isWeights) {
     // What lies between code and weights only aligns them.

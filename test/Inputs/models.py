@@ -110,6 +110,30 @@ MODELS = {
         [XN],
         [YN],
     ),
+    # What is done to a row does not depend on the others; t has its rows as columns, w has none.
+    "rows": model(
+        [
+            node("Mul", ["x", "w"], ["scaled"]),
+            node("Softmax", ["scaled"], ["weights"]),
+            node("LayerNormalization", ["x", "w"], ["normal"]),
+            node("Add", ["weights", "normal"], ["sum"]),
+            node("Tanh", ["sum"], ["y"]),
+            node("Transpose", ["sum"], ["t"], perm=[1, 0]),
+            node("Neg", ["w"], ["v"]),
+        ],
+        [XN, value("w", FLOAT, [3])],
+        [YN, value("t", FLOAT, [3, "n"]), value("v", FLOAT, [3])],
+    ),
+    # Each row needs all.
+    "centred": model(
+        [
+            node("ReduceMean", ["x", "axes"], ["mean"], name="centre"),
+            node("Sub", ["x", "mean"], ["y"]),
+        ],
+        [XN],
+        [YN],
+        [tensor("axes", INT64, [1], [0])],
+    ),
     # The same node twice; both results are outputs.
     "chain": model(
         [

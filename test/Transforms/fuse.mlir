@@ -134,3 +134,48 @@ func.func @names_of_nodes(%x: tensor<4xf32>) -> tensor<4xf32> {
   %1 = kiln.sigmoid %0 : (tensor<4xf32>) -> tensor<4xf32> loc("second")
   return %1 : tensor<4xf32>
 }
+
+// The sigmoid follows the first convolution in its registers rather than being
+// pulled by the second.
+// CHECK-LABEL: @between_anchors
+// CHECK:       kiln.fusion "conv"
+// CHECK:         kiln.conv
+// CHECK-NEXT:    kiln.sigmoid
+// CHECK-NEXT:    kiln.yield
+// CHECK:       kiln.fusion "conv"
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:    kiln.conv
+// CHECK-NEXT:    kiln.yield
+func.func @between_anchors(%x: tensor<1x4x8x8xf32>, %v: tensor<4x4x1x1xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32> {
+  %0 = kiln.conv %x, %v {dilations = array<i64: 1, 1>, group = 1 : i64, pads = #kiln.exprs<"0", "0", "0", "0">, strides = array<i64: 1, 1>} : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32>
+  %1 = kiln.sigmoid %0 : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %2 = kiln.conv %1, %w {dilations = array<i64: 1, 1>, group = 1 : i64, pads = #kiln.exprs<"0", "0", "0", "0">, strides = array<i64: 1, 1>} : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32>
+  return %2 : tensor<1x4x8x8xf32>
+}
+
+// A convolution reads each element several times: it pulls what is cheap, and
+// no part of what is not.
+// CHECK-LABEL: @cheap_ops_are_pulled
+// CHECK:       kiln.fusion "conv"
+// CHECK:         kiln.relu
+// CHECK-NEXT:    kiln.conv
+func.func @cheap_ops_are_pulled(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32> {
+  %0 = kiln.relu %x : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %1 = kiln.conv %0, %w {dilations = array<i64: 1, 1>, group = 1 : i64, pads = #kiln.exprs<"0", "0", "0", "0">, strides = array<i64: 1, 1>} : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32>
+  return %1 : tensor<1x4x8x8xf32>
+}
+
+// CHECK-LABEL: @expensive_ops_are_not
+// CHECK:       kiln.fusion "loop"
+// CHECK:         kiln.sigmoid
+// CHECK-NEXT:    kiln.relu
+// CHECK-NEXT:    kiln.yield
+// CHECK:       kiln.fusion "conv"
+// CHECK-NEXT:    ^bb0
+// CHECK-NEXT:    kiln.conv
+func.func @expensive_ops_are_not(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32> {
+  %0 = kiln.sigmoid %x : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %1 = kiln.relu %0 : (tensor<1x4x8x8xf32>) -> tensor<1x4x8x8xf32>
+  %2 = kiln.conv %1, %w {dilations = array<i64: 1, 1>, group = 1 : i64, pads = #kiln.exprs<"0", "0", "0", "0">, strides = array<i64: 1, 1>} : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32>
+  return %2 : tensor<1x4x8x8xf32>
+}

@@ -205,3 +205,14 @@ module attributes {kiln.symbols = ["n"], kiln.symbol_names = ["n of x"], kiln.lo
     return %0 : tensor<?xf32, #kiln.dims<"n">>
   }
 }
+
+// -----
+
+// Large enough for minimal filtering: the weights are transformed.
+// CHECK:       plan.kernel @{{.*}} {family = "conv", layouts = ["", "winograd:4:{{[0-9:]*}}:1:n"]
+// CHECK:       plan.constant dense<1.000000e+00> {{.*}}layout = "kiln.conv:winograd:4:
+func.func @minimal_filtering(%x: tensor<1x16x32x32xf32>) -> tensor<1x16x32x32xf32> {
+  %w = kiln.constant dense<1.0> : tensor<16x16x3x3xf32>
+  %0 = kiln.conv %x, %w {dilations = array<i64: 1, 1>, group = 1 : i64, pads = #kiln.exprs<"1", "1", "1", "1">, strides = array<i64: 1, 1>} : (tensor<1x16x32x32xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x32x32xf32>
+  return %0 : tensor<1x16x32x32xf32>
+}

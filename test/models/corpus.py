@@ -11,6 +11,8 @@ SIZES = {
     "n": [1, 3], "batch": [1, 3], "N": [1, 3], "batch_size": [1, 3],
     "h": [64, 96], "w": [96, 160], "height": [32, 64], "width": [64, 48], "seq": [16, 33], "sequence": [16, 33], "seq_len": [16, 33], "time": [5, 12],
 }
+# Sizes that benchmarks take where the first of the above are too small to be like use.
+BENCH = {"unet": {"height": 256, "width": 256}, "token-encoder": {"sequence": 128}}
 QUICK = ["magika", "ppocr4-cls", "silero-16k", "seeded/tagger", "seeded/mobilenetv2"]
 # What a random tensor of the type would break: indices and masks.
 INTEGERS = {"mask": (0, 2), "attention_mask": (0, 2), "sr": (16000, 16001), "bytes": (0, 257),
@@ -27,7 +29,8 @@ def models():
         for entry in json.load(file)["models"]:
             found[entry["name"]] = (os.path.join(CACHE, "models", entry["name"], "model.onnx"), entry)
     for path in sorted(glob.glob(os.path.join(CACHE, "models", "seeded", "*.onnx"))):
-        found["seeded/" + os.path.basename(path)[:-5]] = (path, {})
+        name = os.path.basename(path)[:-5]
+        found["seeded/" + name] = (path, {"bench": BENCH.get(name, {})})
     return found
 
 

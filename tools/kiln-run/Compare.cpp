@@ -36,11 +36,14 @@ int64_t orderOf(const HostTensor &tensor, uint64_t index) {
     std::memcpy(&bits, at, sizeof bits);
     return order(bits);
   }
-  default: {
+  case 16: {
     uint16_t bits;
     std::memcpy(&bits, at, sizeof bits);
     return order(bits);
   }
+  default:
+    // The sign is the highest of few bits.
+    return order(uint8_t(*at << (8 - tensor.type.bits)));
   }
 }
 

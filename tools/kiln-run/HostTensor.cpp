@@ -48,6 +48,8 @@ template <typename T> static T load(const uint8_t *bytes, uint64_t index) {
 
 double HostTensor::valueAt(uint64_t index) const {
   const uint8_t *data = bytes.data();
+  if (isSmallFloat(type))
+    return smallToFloat(data[index], type);
   switch (type.code) {
   case kDLFloat:
     return type.bits == 64   ? load<double>(data, index)
@@ -80,6 +82,20 @@ std::string typeName(DLDataType type) {
     return "bfloat" + std::to_string(type.bits);
   case kDLBool:
     return "bool";
+  case kDLFloat8_e4m3fn:
+    return "float8_e4m3fn";
+  case kDLFloat8_e4m3fnuz:
+    return "float8_e4m3fnuz";
+  case kDLFloat8_e5m2:
+    return "float8_e5m2";
+  case kDLFloat8_e5m2fnuz:
+    return "float8_e5m2fnuz";
+  case kDLFloat6_e2m3fn:
+    return "float6_e2m3fn";
+  case kDLFloat6_e3m2fn:
+    return "float6_e3m2fn";
+  case kDLFloat4_e2m1fn:
+    return "float4_e2m1fn";
   default:
     return "type " + std::to_string(type.code) + " of " + std::to_string(type.bits) + " bits";
   }
@@ -110,6 +126,45 @@ float halfToFloat(uint16_t bits) {
 }
 
 float bfloatToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
+
+float smallToFloat(uint8_t bits, DLDataType type) {
+  struct Format {
+    uint8_t code;
+    int width, mantissa, bias;
+    int infinity, nan; // without the sign; -1 where there is none
+  };
+  // The types without -0 have NaN in its place.
+  constexpr Format formats[] = {
+      {kDLFloat8_e4m3fn, 8, 3, 7, -1, 0x7f},      {kDLFloat8_e4m3fnuz, 8, 3, 8, -1, 0x80},
+      {kDLFloat8_e5m2, 8, 2, 15, 0x7c, 0x7d},     {kDLFloat8_e5m2fnuz, 8, 2, 16, -1, 0x80},
+      {kDLFloat6_e2m3fn, 6, 3, 1, -1, -1},        {kDLFloat6_e3m2fn, 6, 2, 3, -1, -1},
+      {kDLFloat4_e2m1fn, 4, 1, 1, -1, -1},
+  };
+  for (const Format &format : formats) {
+    if (format.code != type.code)
+      continue;
+    int sign = bits >> (format.width - 1) & 1, code = bits & ((1 << (format.width - 1)) - 1);
+    if (format.nan == 0x80 ? bits == 0x80 : format.nan >= 0 && code >= format.nan)
+      return NAN;
+    int exponent = code >> format.mantissa, fraction = code & ((1 << format.mantissa) - 1);
+    if (exponent)
+      fraction |= 1 << format.mantissa;
+    float magnitude = code == format.infinity
+                          ? INFINITY
+                          : std::ldexp(float(fraction), (exponent ? exponent : 1) - format.bias -
+                                                            format.mantissa);
+    return sign ? -magnitude : magnitude;
+  }
+  return NAN;
+}
+
+void adoptType(HostTensor &tensor, DLDataType wanted) {
+  DLDataType have = tensor.type;
+  bool isPattern = wanted.code == kDLBfloat || isSmallFloat(wanted) || wanted.code == kDLUInt;
+  if ((wanted.code == kDLBfloat || wanted.bits < 8 || isSmallFloat(wanted)) &&
+      have.code == (isPattern ? kDLUInt : kDLInt) && have.bits == (wanted.bits + 7) / 8 * 8)
+    tensor.type = wanted;
+}
 
 uint16_t floatToHalf(float value) {
   uint32_t bits = std::bit_cast<uint32_t>(value);
@@ -162,6 +217,9 @@ void fillRandom(HostTensor &tensor, uint64_t seed) {
       store(tensor, i, floatToHalf(float(unit)));
     else if (tensor.type.code == kDLUInt && tensor.type.bits == 8)
       store(tensor, i, uint8_t(bits >> 56));
+    else if (isSmallFloat(tensor.type))
+      // 0 or the least normal number and up: never NaN.
+      store(tensor, i, uint8_t(bits >> 61 << (tensor.type.bits > 4)));
     else
       // Little-endian: the lowest byte is the value, the others are 0.
       tensor.bytes[i * tensor.elementBytes()] = uint8_t(bits >> 63);

@@ -57,7 +57,8 @@ struct HostTensor {
   std::vector<int64_t> shape;
   std::vector<uint8_t, CacheLineAllocator<uint8_t>> bytes;
 
-  uint64_t elementBytes() const { return type.bits / 8; }
+  /// Types of less than 8 bits take a byte.
+  uint64_t elementBytes() const { return (uint64_t(type.bits) + 7) / 8; }
   uint64_t numElements() const { return elementBytes() ? bytes.size() / elementBytes() : 0; }
 
   /// Room for `shape`; a failure when it is out of any bounds.
@@ -68,7 +69,16 @@ struct HostTensor {
   double valueAt(uint64_t index) const;
 };
 
-inline bool isFloat(DLDataType type) { return type.code == kDLFloat || type.code == kDLBfloat; }
+/// Floats of 4 to 8 bits.
+inline bool isSmallFloat(DLDataType type) {
+  return type.code >= kDLFloat8_e3m4 && type.code <= kDLFloat4_e2m1fn;
+}
+inline bool isFloat(DLDataType type) {
+  return type.code == kDLFloat || type.code == kDLBfloat || isSmallFloat(type);
+}
+/// NumPy has no bfloat16 and no type of less than 8 bits: their bits travel as
+/// uint16, and as int8 or uint8. Gives `tensor` such a type when `wanted` is one.
+void adoptType(HostTensor &tensor, DLDataType wanted);
 inline bool operator==(DLDataType a, DLDataType b) {
   return a.code == b.code && a.bits == b.bits && a.lanes == b.lanes;
 }
@@ -80,6 +90,8 @@ std::string specText(const kiln_tensor_spec &spec);
 
 float halfToFloat(uint16_t bits);
 float bfloatToFloat(uint16_t bits);
+/// NaN for a type that is none.
+float smallToFloat(uint8_t bits, DLDataType type);
 uint16_t floatToHalf(float value);
 uint16_t floatToBfloat(float value);
 

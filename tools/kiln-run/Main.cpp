@@ -73,7 +73,9 @@ void printInfo(const Runner &runner) {
   std::printf("needs: %s\n", *info.features ? info.features : "the baseline instruction set");
   std::printf("devices: %s\n", info.devices);
   if (info.batch)
-    std::printf("batch dimension: %s\n", info.batch);
+    std::printf("batch dimension: %s, %s%s\n", info.batch,
+                info.separable ? "separable" : "not separable: ",
+                info.batch_obstacle ? info.batch_obstacle : "");
   std::printf("steps: %u, weights: %u of %" PRIu64 " bytes\n", info.num_launches, info.num_weights,
               info.weights_size);
   std::printf("ABI: %u.%u, module %u.%u\n", info.abi >> 16, info.abi & 0xffff,
@@ -124,10 +126,7 @@ Failure writeOutputs(const Results &results, const std::string &directory) {
 }
 
 void compareWith(Results::Output &output, HostTensor &expected, const Tolerance &tolerance) {
-  // NumPy has no bfloat16: its bits travel as uint16.
-  DLDataType type = output.tensor.type;
-  if (type.code == kDLBfloat && expected.type.code == kDLUInt && expected.type.bits == type.bits)
-    expected.type = type;
+  adoptType(expected, output.tensor.type);
   output.comparison = compare(output.tensor, expected, tolerance);
   output.compared = true;
 }
@@ -142,10 +141,12 @@ Failure compareOutputs(const Runner &runner, const Options &options, Results &re
       return failure;
     compareWith(results.outputs[i], expected, options.tolerance);
   }
+  std::set<uint32_t> seen;
   for (const std::string &text : options.expected) {
     size_t at = text.rfind('=');
     uint32_t index;
-    if (Failure failure = Runner::find(runner.outputSpecs(), "output", text.substr(0, at), index))
+    if (Failure failure = Runner::findOnce(runner.outputSpecs(), "output", "--expect",
+                                           text.substr(0, at), seen, index))
       return failure;
     HostTensor expected;
     if (Failure failure = readTensor(text.substr(at + 1), expected))
@@ -203,7 +204,9 @@ std::string toJson(const Runner &runner, const Options &options, const Results &
   json.key("producer").value(info.producer).key("target").value(info.target);
   json.key("features").value(info.features).key("devices").value(info.devices);
   if (info.batch)
-    json.key("batch").value(info.batch);
+    json.key("batch").value(info.batch).key("separable").value(info.separable != 0);
+  if (info.batch_obstacle)
+    json.key("batch_obstacle").value(info.batch_obstacle);
   json.key("digest").value(hex(info.digest, sizeof info.digest));
   json.key("launches").value(info.num_launches).key("weights_bytes").value(info.weights_size);
   json.key("sealed").value(runner.sealed());

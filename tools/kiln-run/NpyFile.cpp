@@ -187,6 +187,8 @@ std::string formatNpy(const HostTensor &tensor) {
     kind = "b";
     break;
   }
+  if (isSmallFloat(tensor.type))
+    kind = "u";
   std::string header = "{'descr': '";
   header += tensor.elementBytes() == 1 ? "|" : "<";
   header += kind + std::to_string(tensor.elementBytes()) + "', 'fortran_order': False, 'shape': (";

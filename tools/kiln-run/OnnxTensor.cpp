@@ -148,6 +148,39 @@ bool toType(uint64_t onnxType, DLDataType &type) {
   case 16:
     type = {kDLBfloat, 16, 1};
     return true;
+  case 17:
+    type = {kDLFloat8_e4m3fn, 8, 1};
+    return true;
+  case 18:
+    type = {kDLFloat8_e4m3fnuz, 8, 1};
+    return true;
+  case 19:
+    type = {kDLFloat8_e5m2, 8, 1};
+    return true;
+  case 20:
+    type = {kDLFloat8_e5m2fnuz, 8, 1};
+    return true;
+  case 21:
+    type = {kDLUInt, 4, 1};
+    return true;
+  case 22:
+    type = {kDLInt, 4, 1};
+    return true;
+  case 23:
+    type = {kDLFloat4_e2m1fn, 4, 1};
+    return true;
+  case 25:
+    type = {kDLUInt, 2, 1};
+    return true;
+  case 26:
+    type = {kDLInt, 2, 1};
+    return true;
+  case 27:
+    type = {kDLFloat6_e2m3fn, 6, 1};
+    return true;
+  case 28:
+    type = {kDLFloat6_e3m2fn, 6, 1};
+    return true;
   default:
     return false;
   }
@@ -202,6 +235,31 @@ bool readFields(std::string_view proto, Fields &fields) {
   return true;
 }
 
+/// Elements of a few bits: packed from the lowest bit on, in raw bytes or in
+/// numbers that are such bytes; numbers of 6 bits are an element each.
+Failure unpack(const Fields &fields, HostTensor &tensor) {
+  uint64_t count = tensor.numElements(), bits = tensor.type.bits;
+  std::string packed(fields.hasRaw ? fields.raw : std::string_view());
+  bool oneByOne = !fields.hasRaw && 8 % bits != 0;
+  for (uint64_t number : fields.numbers)
+    packed += char(number);
+  uint64_t wanted = oneByOne ? count : (count * bits + 7) / 8;
+  if (packed.size() != wanted)
+    return {ExitSystem, "it has " + std::to_string(packed.size()) + " bytes of data, " +
+                            shapeText(tensor.shape) + " needs " + std::to_string(wanted)};
+  packed += '\0';
+  for (uint64_t i = 0; i != count; ++i) {
+    uint64_t at = oneByOne ? 8 * i : bits * i;
+    unsigned both = uint8_t(packed[at / 8]) | unsigned(uint8_t(packed[at / 8 + 1])) << 8;
+    unsigned value = both >> (at % 8) & ((1u << bits) - 1);
+    // int8 holds them by value, as NumPy's extension types do.
+    if (tensor.type.code == kDLInt && value >> (bits - 1))
+      value |= ~0u << bits;
+    tensor.bytes[i] = uint8_t(value);
+  }
+  return {};
+}
+
 } // namespace
 
 Failure parseTensorProto(std::string_view proto, HostTensor &tensor) {
@@ -218,6 +276,8 @@ Failure parseTensorProto(std::string_view proto, HostTensor &tensor) {
   if (Failure failure = tensor.allocate())
     return failure;
   uint64_t size = tensor.elementBytes();
+  if (tensor.type.bits < 8)
+    return unpack(fields, tensor);
   if (fields.hasRaw || !fields.fixed.empty()) {
     std::string_view data = fields.hasRaw ? fields.raw : std::string_view(fields.fixed);
     if (data.size() != tensor.bytes.size())

@@ -69,7 +69,8 @@ Failure parseShapeOption(Options &options, const std::string &text) {
     shape.push_back(int64_t(dim));
     at = end + 1;
   }
-  options.shapes[name] = shape;
+  if (!options.shapes.emplace(name, shape).second)
+    return {ExitUsage, "--shape is given twice for input '" + name + "'"};
   return {};
 }
 

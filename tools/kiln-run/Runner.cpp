@@ -45,6 +45,11 @@ int exitCodeOf(kiln_status_t status) {
     return ExitArtefact;
   case KILN_BUSY:
   case KILN_INTERNAL:
+  // Of batchers, which kiln-run has none of.
+  case KILN_OVERLOADED:
+  case KILN_CANCELLED:
+  case KILN_DEADLINE:
+  case KILN_CLOSED:
     break;
   }
   return ExitInternal;
@@ -134,6 +139,17 @@ Failure Runner::find(const std::vector<const kiln_tensor_spec *> &specs, const c
                          "'; it has: " + (known.empty() ? "none" : known)};
 }
 
+Failure Runner::findOnce(const std::vector<const kiln_tensor_spec *> &specs, const char *kind,
+                         const char *option, const std::string &name, std::set<uint32_t> &seen,
+                         uint32_t &index) {
+  if (Failure failure = find(specs, kind, name, index))
+    return failure;
+  if (!seen.insert(index).second)
+    return {ExitUsage, std::string(option) + " is given twice for " + kind + " '" +
+                           specs[index]->name + "'"};
+  return {};
+}
+
 Failure Runner::readDataSet(const std::string &directory) {
   if (access(directory.c_str(), F_OK) != 0)
     return {ExitSystem, "cannot open '" + directory + "': " + std::strerror(errno)};
@@ -205,8 +221,9 @@ Failure Runner::makeRandom(uint32_t index, uint64_t seed, const Options &options
 
 Failure Runner::prepareInputs(const Options &options) {
   uint32_t index;
+  std::set<uint32_t> shaped, valued;
   for (const auto &[name, shape] : options.shapes)
-    if (Failure failure = find(inputs, "input", name, index))
+    if (Failure failure = findOnce(inputs, "input", "--shape", name, shaped, index))
       return failure;
   if (!options.dataSet.empty())
     if (Failure failure = readDataSet(options.dataSet))
@@ -219,7 +236,7 @@ Failure Runner::prepareInputs(const Options &options) {
   for (const std::string &text : options.inputs) {
     size_t at = text.rfind('=');
     std::string source = text.substr(at + 1);
-    if (Failure failure = find(inputs, "input", text.substr(0, at), index))
+    if (Failure failure = findOnce(inputs, "input", "--input", text.substr(0, at), valued, index))
       return failure;
     if (source == "random" || source.starts_with("random:")) {
       uint64_t seed = 0;
@@ -235,11 +252,7 @@ Failure Runner::prepareInputs(const Options &options) {
     }
     if (Failure failure = readTensor(source, values[index]))
       return failure;
-    // NumPy has no bfloat16: its bits travel as uint16.
-    DLDataType wanted = inputs[index]->dtype;
-    DLDataType have = values[index].type;
-    if (wanted.code == kDLBfloat && have.code == kDLUInt && have.bits == wanted.bits)
-      values[index].type = wanted;
+    adoptType(values[index], inputs[index]->dtype);
     given[index] = true;
   }
   auto isRandom = [&](uint32_t i) {

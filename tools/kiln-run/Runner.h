@@ -10,6 +10,8 @@
 #include "Options.h"
 #include "kiln-c/Loader.h"
 
+#include <set>
+
 namespace kiln::run {
 
 /// Latencies in nanoseconds.
@@ -43,6 +45,10 @@ public:
   /// Index of the input or output with this name, or number.
   static Failure find(const std::vector<const kiln_tensor_spec *> &specs, const char *kind,
                       const std::string &name, uint32_t &index);
+  /// The same for an option that may be given once for each of them.
+  static Failure findOnce(const std::vector<const kiln_tensor_spec *> &specs, const char *kind,
+                          const char *option, const std::string &name, std::set<uint32_t> &seen,
+                          uint32_t &index);
 
   /// Values for all inputs, from files, random numbers and the data set.
   Failure prepareInputs(const Options &options);

@@ -37,13 +37,18 @@ static cl::opt<std::string> cpu("cpu", cl::value_desc("name"), cl::init("native"
                                 cl::desc("Processor: native (default), x86-64-v2, x86-64-v3, "
                                          "x86-64-v4, or a name that LLVM knows"),
                                 cl::cat(category));
+static cl::opt<bool> minimalFiltering(
+    "minimal-filtering", cl::init(true),
+    cl::desc("Compute 3 x 3 convolutions with fewer products where that is faster (default); "
+             "=false for the smaller error of the direct sum"),
+    cl::cat(category));
 static cl::list<std::string>
     dims("dim", cl::value_desc("NAME=N or NAME=LO..HI"),
          cl::desc("Fix a dimension, or state its range (may be given again). An unnamed one is "
                   "called <input>_<axis>"),
          cl::cat(category));
 static cl::opt<std::string> batchDim("batch-dim", cl::value_desc("NAME"),
-                                     cl::desc("The dimension that is the batch"),
+                                     cl::desc("The dimension that is the batch: proves that requests may share runs"),
                                      cl::cat(category));
 static cl::opt<unsigned> optLevel("O", cl::Prefix, cl::init(2), cl::value_desc("0-3"),
                                   cl::desc("Optimization level (default 2)"), cl::cat(category));
@@ -259,6 +264,9 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
     return usage(diags, "no model given; kilnc --help lists the options");
   if (target != "cpu")
     return usage(diags, "--target: unknown target '" + target + "'; known: cpu");
+  constexpr unsigned mostJobs = 4096;
+  if (jobs > mostJobs)
+    return usage(diags, "-j: the number of threads is 0 (one a core) to " + Twine(mostJobs));
   if (optLevel > 3)
     return usage(diags, "-O: the level is 0, 1, 2 or 3");
   if (stopAfter().getNumOccurrences()) {
@@ -281,6 +289,7 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
   options.rules.disabled.assign(disabledRules.begin(), disabledRules.end());
   options.rules.disableAll = disableAllRules;
   options.cpu = cpu;
+  options.minimalFiltering = minimalFiltering;
   options.batchDim = batchDim;
   options.optLevel = optLevel;
   options.threads = jobs;

@@ -4,6 +4,7 @@
 |* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception                    *|
 \*===----------------------------------------------------------------------===*/
 #include "kiln-c/ArtefactNote.h"
+#include "kiln-c/Batcher.h"
 #include "kiln-c/Loader.h"
 #include "kiln-c/ModuleABI.h"
 

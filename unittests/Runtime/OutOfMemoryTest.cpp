@@ -14,32 +14,6 @@ extern "C" const kiln_api *kiln_model_query(uint32_t abi);
 
 using namespace kiln::test;
 
-std::atomic<uint64_t> kiln::test::allocations{0};
-thread_local int64_t kiln::test::allocationsLeft = -1;
-
-static bool mayAllocate() {
-  ++allocations;
-  if (allocationsLeft < 0)
-    return true;
-  if (allocationsLeft == 0)
-    return false;
-  --allocationsLeft;
-  return true;
-}
-
-extern "C" {
-void *__real_malloc(size_t size);
-void *__real_calloc(size_t count, size_t size);
-void *__real_aligned_alloc(size_t alignment, size_t size);
-void *__wrap_malloc(size_t size) { return mayAllocate() ? __real_malloc(size) : nullptr; }
-void *__wrap_calloc(size_t count, size_t size) {
-  return mayAllocate() ? __real_calloc(count, size) : nullptr;
-}
-void *__wrap_aligned_alloc(size_t alignment, size_t size) {
-  return mayAllocate() ? __real_aligned_alloc(alignment, size) : nullptr;
-}
-}
-
 /// Opens, runs in all three ways and closes; whether it came to the end.
 static bool live(const kiln_api *api, Tensor &x, Tensor &y, Tensor &z) {
   auto fine = [](kiln_status_t status) {

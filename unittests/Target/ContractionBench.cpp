@@ -122,6 +122,26 @@ int main(int argc, char **argv) {
         symbols["s0"] = m;
       report(name, matMulText(c), 2.0 * static_cast<double>(m * n * k), cpu, symbols);
     }
+  // Both products of attention: 12 heads of 64, none a constant.
+  for (bool scores : {true, false})
+    for (bool dynamic : {false, true})
+      for (int64_t length : {128, 384}) {
+        std::string name = std::string(scores ? "scores" : "values") + (dynamic ? "? " : " ") +
+                           std::to_string(length);
+        if (!llvm::StringRef(name).contains(filter))
+          continue;
+        std::string sequence = dynamic ? "s0" : std::to_string(length);
+        MatMulCase c;
+        c.a = {"12", sequence, scores ? "64" : sequence};
+        c.b = {"12", sequence, "64"};
+        c.y = {"12", sequence, scores ? sequence : "64"};
+        c.transB = scores;
+        std::map<std::string, int64_t> symbols;
+        if (dynamic)
+          symbols["s0"] = length;
+        report(name, matMulText(c), 2.0 * 12 * 64 * static_cast<double>(length * length), cpu,
+               symbols);
+      }
   for (const ConvShape &shape : convShapes)
     if (llvm::StringRef(shape.name).contains(filter))
       benchConv(shape, cpu);

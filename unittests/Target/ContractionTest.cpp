@@ -180,11 +180,37 @@ TEST(Conv, ThreeByThree) {
   checkConv({{"1", "3", "40", "3"}, {"8", "3", "3", "3"}, {}, {}, {"1", "0", "1", "0"}});
 }
 
+/// Enough channels for minimal filtering: F(2x2) on small images, F(4x4) on
+/// others; tiles that end inside and at the edge, rows of several vectors.
+TEST(Conv, MinimalFiltering) {
+  std::vector<std::string> ones(4, "1");
+  ParityOptions options;
+  options.tolerance = 5e-5;
+  for (int64_t size : {7, 8, 9, 14, 17, 28})
+    checkConv({{"1", "16", std::to_string(size), std::to_string(size)},
+               {"28", "16", "3", "3"},
+               {},
+               {},
+               ones},
+              options);
+  checkConv({{"2", "20", "11", "150"}, {"17", "20", "3", "3"}, {}, {}, {"2", "0", "1", "3"}},
+            options);
+  checkConv({{"1", "32", "13", "18"}, {"32", "16", "3", "3"}, {}, {}, {"0", "0", "0", "0"}, 2},
+            options);
+  options.sizes = {1, 4, 5, 16, 21};
+  checkConv({{"s0", "16", "s1", "s2"}, {"24", "16", "3", "3"}, {}, {}, ones}, options);
+}
+
 TEST(Conv, OtherKernels) {
   checkConv({{"1", "3", "23", "22"}, {"10", "3", "7", "7"}, {2, 2}, {}, {"3", "3", "3", "3"}});
   checkConv({{"1", "3", "12", "22"}, {"10", "3", "1", "5"}, {}, {}, {"0", "2", "0", "2"}});
   checkConv({{"1", "3", "22", "12"}, {"10", "3", "4", "2"}, {3, 1}, {}, {"0", "1", "2", "0"}});
   checkConv({{"1", "3", "4", "4"}, {"10", "3", "4", "4"}});
+  // Patches: strides of many phases.
+  checkConv({{"1", "3", "33", "40"}, {"8", "3", "8", "8"}, {8, 8}});
+  checkConv({{"2", "3", "20", "32"}, {"8", "3", "7", "9"}, {6, 8}, {}, {"3", "4", "2", "4"}});
+  // A single channel with many outputs.
+  checkConv({{"1", "1", "9", "130"}, {"12", "1", "3", "5"}, {1, 5}, {}, {"1", "2", "1", "2"}});
   // Pads that cut off.
   checkConv({{"1", "3", "12", "12"}, {"4", "3", "3", "3"}, {}, {}, {"-1", "0", "0", "-2"}});
 }
@@ -308,6 +334,16 @@ TEST(ConvTranspose, All) {
   checkConv(c);
   c.constantW = false;
   checkConv(c);
+  // Phases that are put together, in rows of several vectors.
+  for (int64_t kernel : {2, 3, 4}) {
+    std::string size = std::to_string(kernel);
+    ConvCase phases = transposed({{"2", "4", "6", "41"}, {"4", "6", size, size}, {2, 2}});
+    if (kernel == 4)
+      phases.pads = {"1", "1", "1", "1"};
+    phases.extraArguments = ", %res: " + tensorText(convResult(phases), "f32");
+    phases.epilogue = "%z = kiln.add %y, %res : ($y, $y) -> $y";
+    checkConv(phases);
+  }
   checkConv(transposed({{"1", "3", "3", "4", "3"}, {"3", "2", "2", "3", "2"}, {2, 1, 2}}));
 }
 

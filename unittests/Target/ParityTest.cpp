@@ -28,13 +28,18 @@ std::string fill(std::string text, const std::map<std::string, std::string> &val
 const char *const allTypes[] = {"i1",   "i8",   "i16", "i32",  "i64", "ui8", "ui16",
                                 "ui32", "ui64", "f16", "bf16", "f32", "f64"};
 
+const char *const castTypes[] = {"i1",     "i8",         "i16",    "i32",        "i64",     "ui8",
+                                 "ui16",   "ui32",       "ui64",   "f16",        "bf16",    "f32",
+                                 "f64",    "i2",         "ui2",    "i4",         "ui4",     "f4E2M1FN",
+                                 "f6E2M3FN", "f6E3M2FN", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ"};
+
 class Casts : public testing::TestWithParam<const char *> {};
 
 /// One kernel casts from a type to all others.
 TEST_P(Casts, ToEveryType) {
   std::string from = GetParam(), body, results, types;
   int n = 0;
-  for (std::string to : allTypes) {
+  for (std::string to : castTypes) {
     if (to == from)
       continue;
     std::string source = "tensor<?x" + from + ", #kiln.dims<\"s0\">>",
@@ -53,8 +58,31 @@ TEST_P(Casts, ToEveryType) {
                     {{"from", from}, {"types", types}, {"body", body}, {"results", results}}),
                options);
 }
-INSTANTIATE_TEST_SUITE_P(Parity, Casts, testing::ValuesIn(allTypes),
+INSTANTIATE_TEST_SUITE_P(Parity, Casts, testing::ValuesIn(castTypes),
                          [](const auto &info) { return std::string(info.param); });
+
+/// Subnormal numbers, ties, and what is beyond the largest, with and without
+/// saturation.
+TEST(Parity, RoundingToSmallFloats) {
+  for (const char *to : {"f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2",
+                         "f8E5M2FNUZ"})
+    for (double bound : {1e-4, 0.05, 8.0, 500.0, 70000.0}) {
+      SCOPED_TRACE(std::string(to) + " up to " + std::to_string(bound));
+      ParityOptions options;
+      options.sizes = {509};
+      options.specials = true;
+      options.low = -bound, options.high = bound;
+      options.cpus = {"native"};
+      expectParity(
+          fill("func.func @f(%x: tensor<?xf32, #kiln.dims<\"s0\">>) -> ($type, $type) {\n"
+               "%0 = kiln.cast %x {to = $to} : (tensor<?xf32, #kiln.dims<\"s0\">>) -> $type\n"
+               "%1 = kiln.cast %x {saturate = false, to = $to} : (tensor<?xf32, "
+               "#kiln.dims<\"s0\">>) -> $type\n"
+               "return %0, %1 : $type, $type }",
+               {{"type", "tensor<?x" + std::string(to) + ", #kiln.dims<\"s0\">>"}, {"to", to}}),
+          options);
+    }
+}
 
 TEST(Parity, OneDimension) {
   ParityOptions options;

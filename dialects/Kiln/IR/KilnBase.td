@@ -54,7 +54,10 @@ def Kiln_ExprsAttr : Kiln_Attr<"Exprs"> {
 
 def Kiln_IntTypes : AnyTypeOf<[I8, I16, I32, I64, UI8, UI16, UI32, UI64], "integer">;
 def Kiln_FloatTypes : AnyTypeOf<[F16, BF16, F32, F64], "floating point">;
-def Kiln_AnyTypes : AnyTypeOf<[I1, Kiln_IntTypes, Kiln_FloatTypes], "element">;
+/// Stored, moved and converted; nothing else is computed with them.
+def Kiln_SmallTypes : AnyTypeOf<[I<2>, UI<2>, I<4>, UI<4>, F4E2M1FN, F6E2M3FN, F6E3M2FN, F8E4M3FN,
+                                 F8E4M3FNUZ, F8E5M2, F8E5M2FNUZ], "small">;
+def Kiln_AnyTypes : AnyTypeOf<[I1, Kiln_IntTypes, Kiln_FloatTypes, Kiln_SmallTypes], "element">;
 
 def Kiln_Tensor : RankedTensorOf<[Kiln_AnyTypes]>;
 def Kiln_FloatTensor : RankedTensorOf<[Kiln_FloatTypes]>;

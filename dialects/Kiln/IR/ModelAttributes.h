@@ -19,6 +19,10 @@ inline constexpr llvm::StringLiteral nameAttr = "kiln.name", defaultAttr = "kiln
 inline constexpr llvm::StringLiteral symbolsAttr = "kiln.symbols",
                                      symbolNamesAttr = "kiln.symbol_names",
                                      lowerAttr = "kiln.lower", upperAttr = "kiln.upper";
+//   set by kiln-prove-batch on the module, one of the two: the batch's axis in
+//   each input, then each result, -1 without; or why rows do not stay apart.
+inline constexpr llvm::StringLiteral batchAxesAttr = "kiln.batch_axes",
+                                     batchObstacleAttr = "kiln.batch_obstacle";
 
 } // namespace kiln
 

@@ -79,6 +79,17 @@ FailureOr<Shape> kiln::broadcastShapes(ArrayRef<Expr> a, ArrayRef<Expr> b) {
   return result;
 }
 
+LogicalResult kiln::checkAxis(std::optional<Location> loc, uint64_t axis, size_t rank) {
+  if (axis >= rank)
+    return emitOptionalError(loc, "(C1) axis ", static_cast<int64_t>(axis),
+                             " is out of range for rank ", rank);
+  return success();
+}
+
+bool kiln::anyNegative(ArrayRef<Expr> sizes) {
+  return llvm::any_of(sizes, [](const Expr &size) { return size.constant().value_or(0) < 0; });
+}
+
 std::optional<int64_t> kiln::normalizeAxis(int64_t axis, int64_t rank) {
   if (axis < -rank || axis >= rank)
     return std::nullopt;

@@ -30,6 +30,19 @@ inline mlir::Type elementTypeOf(mlir::Value value) {
   return llvm::cast<mlir::RankedTensorType>(value.getType()).getElementType();
 }
 
+/// Bits and bytes of one element in memory. Nothing is packed: types of less
+/// than 8 bits, bool among them, take a byte.
+inline unsigned storageBits(mlir::Type elementType) {
+  return std::max(elementType.getIntOrFloatBitWidth(), 8u);
+}
+inline int64_t elementBytes(mlir::Type elementType) { return storageBits(elementType) / 8; }
+
+/// Floats of 8 bits and fewer, which are stored and converted, never computed
+/// with.
+inline bool isSmallFloat(mlir::Type elementType) {
+  return llvm::isa<mlir::FloatType>(elementType) && elementType.getIntOrFloatBitWidth() <= 8;
+}
+
 /// The tensor type with these dims; constant expressions become static dims.
 mlir::RankedTensorType tensorType(llvm::ArrayRef<Expr> shape, mlir::Type elementType);
 
@@ -42,6 +55,13 @@ Expr elementCount(llvm::ArrayRef<Expr> shape);
 /// NumPy's rule, right-aligned. Fails only when two known sizes clash; sizes
 /// that may or may not agree give bcast(a, b).
 mlir::FailureOr<Shape> broadcastShapes(llvm::ArrayRef<Expr> a, llvm::ArrayRef<Expr> b);
+
+/// Fails, reported as (C1), unless `axis` is in [0, rank). Accessors of integer
+/// attributes are unsigned; a person wrote a signed number.
+mlir::LogicalResult checkAxis(std::optional<mlir::Location> loc, uint64_t axis, size_t rank);
+
+/// Some size is known to be below 0. A type of such a size must not be made.
+bool anyNegative(llvm::ArrayRef<Expr> sizes);
 
 /// Axis in [-rank, rank) made non-negative; nothing when it is out of range.
 std::optional<int64_t> normalizeAxis(int64_t axis, int64_t rank);

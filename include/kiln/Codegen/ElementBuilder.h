@@ -19,7 +19,8 @@
 // come easily.
 //
 // Element types in code: integers are signless of the tensor's width (the
-// tensor type keeps the sign; see isUnsigned), bool is i1, floats as they are.
+// tensor type keeps the sign; see isUnsigned), bool is i1, floats as they are,
+// but for those of 8 bits and fewer: these are i8, and `convert` knows them.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KILN_CODEGEN_ELEMENTBUILDER_H
@@ -136,8 +137,9 @@ public:
   /// Makes all values vectors when one is.
   void unify(llvm::MutableArrayRef<mlir::Value> values);
   mlir::Value splat(mlir::Value element);
-  /// Converts between element types with ONNX Cast's meaning.
-  mlir::Value convert(mlir::Value element, mlir::Type from, mlir::Type to);
+  /// Converts between element types with ONNX Cast's meaning. `saturate` is
+  /// about small floats (isSmallFloat), as in TensorData::setFloat.
+  mlir::Value convert(mlir::Value element, mlir::Type from, mlir::Type to, bool saturate = true);
   /// Widens f16 and bf16 to f32 for computing; other types as they are.
   mlir::Value widen(mlir::Value element);
   mlir::Value narrow(mlir::Value element, mlir::Type elementType);
@@ -172,6 +174,13 @@ private:
   /// Makes both scattered when one is.
   std::pair<mlir::Value, mlir::Value> unifyIndices(mlir::Value a, mlir::Value b);
 };
+
+/// `scalar`, or a vector of it with the lanes that `like` has.
+inline mlir::Type withLanesOf(mlir::Value like, mlir::Type scalar) {
+  if (auto vector = llvm::dyn_cast<mlir::VectorType>(like.getType()))
+    return mlir::VectorType::get(vector.getShape(), scalar);
+  return scalar;
+}
 
 inline bool isUnsigned(mlir::Type elementType) {
   return elementType.isUnsignedInteger() || elementType.isInteger(1);

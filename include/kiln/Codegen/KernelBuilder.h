@@ -77,6 +77,7 @@ public:
   /// Emits `then` where the condition holds at run time, else `otherwise`.
   void branch(mlir::Value condition, llvm::function_ref<void()> then,
               llvm::function_ref<void()> otherwise = nullptr);
+  void ifThen(mlir::Value condition, llvm::function_ref<void()> then) { branch(condition, then); }
   /// End of the part of [lower, upper) that whole vectors cover; upper itself
   /// when the range is empty.
   mlir::Value endOfVectors(mlir::Value lower, mlir::Value upper, int64_t lanes);
@@ -91,7 +92,6 @@ public:
             llvm::function_ref<void(ElementBuilder &e, llvm::ArrayRef<mlir::Value> index)> body);
   /// The dims as index values.
   llvm::SmallVector<mlir::Value> sizes(llvm::ArrayRef<Expr> shape);
-  void ifThen(mlir::Value condition, llvm::function_ref<void()> body);
   /// For reductions: like vectorLoop with carried vectors of `lanes` partial
   /// results. `step` combines one piece into the carried values, which are
   /// vectors or, in the rest and when lanes are given up, scalars; `merge`

@@ -73,12 +73,13 @@ public:
   }
   template <typename OpTy>
   void addAnchor(llvm::StringLiteral family, KernelFn kernel, bool pullsOperands,
-                 bool takesEpilogue) {
+                 bool takesEpilogue, Reads reads = Reads::Once) {
     OpKernels kernels;
     kernels.kernel = kernel;
     kernels.family = family;
     kernels.pullsOperands = pullsOperands;
     kernels.takesEpilogue = takesEpilogue;
+    kernels.reads = reads;
     entries[OpTy::getOperationName()] = kernels;
   }
   /// After addAnchor: the anchor's constants are packed.

@@ -7,7 +7,7 @@
 #ifndef KILN_CODEGEN_VECTORTARGET_H
 #define KILN_CODEGEN_VECTORTARGET_H
 
-#include "mlir/IR/Types.h"
+#include "dialects/Kiln/IR/TensorTypes.h"
 
 namespace kiln {
 
@@ -17,10 +17,11 @@ struct VectorTarget {
   unsigned vectorBits = 256;
   unsigned vectorRegisters = 16;
   bool fma = true;
+  /// Convolutions may multiply less and add more, with a larger error.
+  bool minimalFiltering = true;
 
   int64_t lanes(mlir::Type elementType) const {
-    unsigned bits = elementType.isInteger(1) ? 8 : elementType.getIntOrFloatBitWidth();
-    return static_cast<int64_t>(vectorBits / bits);
+    return static_cast<int64_t>(vectorBits / storageBits(elementType));
   }
 };
 

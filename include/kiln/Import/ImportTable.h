@@ -13,6 +13,7 @@
 #ifndef KILN_IMPORT_IMPORTTABLE_H
 #define KILN_IMPORT_IMPORTTABLE_H
 
+#include "dialects/Kiln/IR/Relation.h"
 #include "dialects/Kiln/IR/TensorTypes.h"
 #include "llvm/ADT/StringMap.h"
 #include <map>
@@ -63,28 +64,60 @@ public:
   /// knows are bound to fresh symbols. Fails (reported) when the number of
   /// elements is not known or above 64.
   virtual mlir::FailureOr<Shape> exprs(unsigned i) = 0;
-  /// Elements of an integer value that is constant now, else nothing.
-  virtual std::optional<llvm::SmallVector<int64_t>> constantInts(mlir::Value value) const = 0;
-  /// A fresh symbol; `%`-prefixed unless `isSize` (then it is never negative).
-  virtual Expr freshSymbol(llvm::StringRef hint, bool isSize) = 0;
-  /// Binds the elements of a small integer tensor to fresh symbols.
-  virtual Shape bind(mlir::Value tensor, llvm::StringRef hint, bool isSize) = 0;
-  /// The run must see a == b; `text` says what was expected, for a person.
-  virtual void require(const Expr &a, const Expr &b, const llvm::Twine &text) = 0;
+  /// Elements of a small integer value as far as they are known without reading
+  /// it at run time, else nothing.
+  virtual std::optional<Shape> knownExprs(mlir::Value value) const = 0;
+  /// Elements of a small integer value that is constant now, else nothing.
+  std::optional<llvm::SmallVector<int64_t>> constantInts(mlir::Value value) const;
+  /// Binds the elements of a small integer tensor to fresh symbols, which may be
+  /// negative.
+  virtual Shape bind(mlir::Value tensor, llvm::StringRef hint) = 0;
+  /// The same for sizes: the run must see none below 0, which is how a kernel
+  /// says that there is no size. `what` names them, for a person.
+  virtual Shape bindSizes(mlir::Value tensor, llvm::StringRef hint, const llvm::Twine &what) = 0;
+  /// The run must see a == b (or what `relation` says); `text` says what was
+  /// expected, for a person. What is known now is checked now.
+  virtual void require(const Expr &a, const Expr &b, const llvm::Twine &text,
+                       Relation relation = Relation::Equal) = 0;
   /// The run must see a <= b.
   void requireAtMost(const Expr &a, const Expr &b, const llvm::Twine &text) {
-    Expr excess = Expr::max(a - b, 0);
-    if (excess != Expr(0))
-      require(excess, 0, text);
+    require(a, b, text, Relation::AtMost);
   }
-  /// The run must see sizes that broadcast: equal, or one of them 1.
-  void requireBroadcast(const Expr &a, const Expr &b, const llvm::Twine &text) {
-    Expr clash = (a - b) * (a - Expr(1)) * (b - Expr(1));
-    if (clash != Expr(0))
-      require(clash, 0, text);
-  }
-  /// All dims of two operands.
+  /// The run must see operands that broadcast.
   void requireBroadcast(mlir::Value a, mlir::Value b);
+  /// The run must see integers in [low, high]: `what` names them.
+  void requireRange(mlir::Value integers, const Expr &low, const Expr &high,
+                    const llvm::Twine &what);
+  /// The run must see indices into an axis of `dim` elements, where negative
+  /// ones count from the end.
+  void requireIndices(mlir::Value indices, const Expr &dim, const llvm::Twine &what) {
+    requireRange(indices, Expr(0) - dim, dim - Expr(1), what);
+  }
+  /// The same for tuples of indices, along the last axis, into axes of `dims`.
+  void requireTuples(mlir::Value tuples, llvm::ArrayRef<Expr> dims, const llvm::Twine &what);
+
+  /// Imports the graph that an attribute holds, at the builder's place, with
+  /// these values for its inputs: the values of its outputs. Failure has been
+  /// reported.
+  virtual mlir::FailureOr<llvm::SmallVector<mlir::Value>> importGraph(llvm::StringRef attribute,
+                                                                      mlir::ValueRange inputs) = 0;
+  /// What becomes of the rest of a graph; see importRest.
+  struct Rest {
+    /// Of the graph's outputs.
+    llvm::SmallVector<mlir::Value> values;
+    /// Not empty: with these values the rest breaks an operator's specification,
+    /// which has not been reported.
+    std::string fault;
+  };
+  /// Imports the nodes after this one, at the builder's place, as if this node's
+  /// outputs were `outputs`. A node may do so more than once, for values of
+  /// which it cannot make one; then it says endGraph. Failure has been reported.
+  virtual mlir::FailureOr<Rest> importRest(mlir::ValueRange outputs) = 0;
+  /// The values of the outputs of the graph that this node stands in: no node
+  /// after it is imported.
+  virtual void endGraph(mlir::ValueRange outputs) = 0;
+  /// Forgets what was learnt of values in a region whose ops are erased.
+  virtual void forget(mlir::Region &region) = 0;
 
   /// The node is valid but not supported (exit 3); `hint` names the nearest
   /// supported form. Both always return failure.

@@ -38,6 +38,8 @@ Phase phaseOf(Stage stage);
 struct CompileOptions {
   ImportOptions import;
   std::string cpu = "native";
+  /// 3 x 3 convolutions by F(2x2) and F(4x4) where they are faster.
+  bool minimalFiltering = true;
   /// The name in --dim's sense of the batch dimension; empty: none.
   std::string batchDim;
   unsigned optLevel = 2;

@@ -12,6 +12,12 @@
 
 namespace kiln {
 
+/// A folded result may be so many bytes larger than what it is made from.
+inline constexpr int64_t allowedGrowth = 64 << 10;
+
+/// Of a static tensor type.
+int64_t bytesOf(mlir::Type type);
+
 /// Constants before an op whose operands are all constants, one a result, when
 /// they are not much larger than what they are made from. The op stays.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 //
 // A static tensor's elements, dense and row-major in ONNX's raw format: little
-// endian, bool as one byte. The bytes are shared and never change once another
+// endian, types of less than 8 bits (bool among them) as one byte. The bytes are shared and never change once another
 // owner may see them; they may lie unaligned in a mapped file.
 //
 //===----------------------------------------------------------------------===//
@@ -19,9 +19,6 @@
 #include <memory>
 
 namespace kiln {
-
-/// Bytes of one element in memory (i1 takes 1).
-int64_t elementBytes(mlir::Type elementType);
 
 class TensorData {
 public:
@@ -44,8 +41,10 @@ public:
 
   /// Any element as double, exact for floats and for integers up to 2^53.
   double getFloat(int64_t i) const;
-  /// Rounds to nearest even into the element type; integers truncate.
-  void setFloat(int64_t i, double value);
+  /// Rounds to nearest even into the element type; integers truncate. Floats of
+  /// 8 bits and fewer round from f32; where `saturate` they have their largest
+  /// number in place of infinity and what is beyond.
+  void setFloat(int64_t i, double value, bool saturate = false);
   /// As ONNX Cast here: integers truncate and saturate, NaN gives 0.
   void setSaturated(int64_t i, double value);
   /// Integer and bool elements; sign or zero extended as the type says.

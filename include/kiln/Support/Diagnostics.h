@@ -104,6 +104,9 @@ public:
     return d;
   }
 
+  /// Takes over what another engine has collected about the same file.
+  void append(const DiagnosticEngine &other);
+
   bool hasErrors() const { return errors != 0; }
   size_t errorCount() const { return errors; }
   const std::deque<Diagnostic> &all() const { return list; }

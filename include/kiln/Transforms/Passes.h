@@ -19,6 +19,9 @@ namespace kiln {
 
 // The tables must outlive the passes.
 std::unique_ptr<mlir::Pass> createFoldConstantsPass(const ReferenceTable &table);
+/// `batchDim`: as the model names it.
+std::unique_ptr<mlir::Pass> createProveBatchPass(const KernelTable &table,
+                                                 llvm::StringRef batchDim = "");
 std::unique_ptr<mlir::Pass> createFusePass(const KernelTable &table);
 std::unique_ptr<mlir::Pass> createPlanPass(const KernelTable &table, const VectorTarget &target);
 

@@ -21,6 +21,20 @@ def FoldConstantsPass : Pass<"kiln-fold-constants", "::mlir::func::FuncOp"> {
   let statistics = [Statistic<"numFolded", "ops-folded", "Number of ops evaluated">];
 }
 
+def ProveBatchPass : Pass<"kiln-prove-batch", "::mlir::ModuleOp"> {
+  // Made by createProveBatchPass, which takes the tables that the pass reads.
+  let constructor = "nullptr";
+  let summary = "Proves that rows of a batch stay apart";
+  let description = [{
+    Sets `kiln.batch_axes` on the module when row r of each result depends on row
+    r of the inputs alone: requests may then share a run. Otherwise sets
+    `kiln.batch_obstacle`, which names the first op that mixes rows. An op that
+    lib/Transforms/BatchRules.cpp does not know is taken to mix them.
+  }];
+  let options = [Option<"batchDim", "dim", "std::string", "\"\"",
+                        "Name in the model of the batch dimension">];
+}
+
 def FusePass : Pass<"kiln-fuse", "::mlir::func::FuncOp"> {
   // Made by createFusePass, which takes the tables that the pass reads.
   let constructor = "nullptr";
@@ -30,7 +44,11 @@ def FusePass : Pass<"kiln-fuse", "::mlir::func::FuncOp"> {
     and takes in producers: pullable ones that nothing else needs, and one anchor
     (contraction, reduction, pool ...) behind a chain of pointwise ops. Every
     op that needs a kernel ends up in a fusion; views and constants stay out.
+    What pulling an op costs is found by building its code (pullCost).
   }];
+  let dependentDialects = ["::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
   let statistics = [Statistic<"numFusions", "fusions", "Number of fusions made">];
 }
 

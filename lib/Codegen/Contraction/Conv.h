@@ -56,6 +56,16 @@ struct ConvShape {
   }
 };
 
+/// A factor for the time of work in so many equal units: two cores, or four,
+/// share them, and wait for each other at the end. One core does not mind, so
+/// the loss counts in part.
+inline double sharingLoss(double units) {
+  double factor = 1;
+  for (double cores : {2.0, 4.0})
+    factor *= 1 + 0.25 * (std::ceil(units / cores) * cores / units - 1);
+  return factor;
+}
+
 /// A part of the output: rows of a plane, all columns or some of a single row.
 struct OutputBlock {
   mlir::Value n, plane, row, rows, column, columns;
@@ -69,6 +79,8 @@ public:
   Staging(KernelBuilder &k, const ConvSpec &spec, const ConvShape &shape, const Expr &channels,
           const Expr &rows, const Expr &columns, const Expr &slack);
 
+  /// Call before the loop over units: zeros what every row has beside the input.
+  void prepare();
   /// Copies what the block needs of channels [first, first + count).
   void fill(const OutputBlock &block, mlir::Value firstChannel, mlir::Value count);
 
@@ -80,6 +92,7 @@ public:
   mlir::Value tapOffset(mlir::Value plane, mlir::Value row, mlir::Value column);
 
 private:
+  void forPhases(const Axis &axis, llvm::function_ref<void(mlir::Value phase)> body);
   void fillRow(const OutputBlock &block, mlir::Value channel, mlir::Value plane, mlir::Value row,
                mlir::Value at);
   void fillSpreadRow(const OutputBlock &block, mlir::Value channel, mlir::Value plane,
@@ -95,11 +108,14 @@ private:
   const ConvShape &shape;
   IndexMath math;
   mlir::Type type, accumulator;
+  /// Blocks have all columns, so zeros beside rows stay where they are.
+  bool wholeRows;
   Expr storedRows, storedColumns;
   Buffer buffer;
 };
 
-/// Groups of one channel each: the taps of a plane, vectors along columns.
+/// Groups of one channel each with few outputs: the taps of a plane, vectors
+/// along columns.
 mlir::LogicalResult buildDepthwiseKernel(KernelBuilder &k, const ConvSpec &spec,
                                          const ConvShape &shape);
 bool isDepthwise(const ConvShape &shape);

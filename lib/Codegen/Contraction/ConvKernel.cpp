@@ -13,8 +13,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Conv.h"
+#include "ConvEmitter.h"
 #include "Packing.h"
+#include "Winograd.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -23,136 +24,25 @@ using namespace mlir;
 using namespace kiln;
 using namespace kiln::contraction;
 
-/// Bytes of staged input that leave room in the second-level cache.
-static constexpr int64_t stagedBytes = 192 * 1024;
-static constexpr int64_t wantedUnits = 16;
-/// Outputs a unit should have at least: fewer would not pay for packing.
-static constexpr int64_t leastOutputs = 48;
 /// Taps of a plane up to which packing has no loop over them.
 static constexpr int64_t unrolledTaps = 9;
-
-namespace {
-class ConvEmitter {
-public:
-  ConvEmitter(KernelBuilder &k, const ConvSpec &spec, const ConvShape &shape);
-  LogicalResult emit();
-
-private:
-  /// How outputs are cut into units.
-  struct Blocking {
-    Expr rows = 1, columns = 1;
-    Expr rowBlocks = 1, columnBlocks = 1;
-    int64_t outputBlocks = 1;
-  };
-  Blocking chooseBlocking() const;
-  int64_t chooseRows(int64_t outRows, int64_t outColumns) const;
-  bool readsInPlace() const;
-
-  void emitUnits();
-  void emitPanels(const OutputBlock &block, Value group, Value from, Value to);
-  void emitPanel(int64_t vectors, const OutputBlock &block, Value group, Value from, Value to,
-                 Value pixel, Value pixels);
-  void packStaged(int64_t vectors, const OutputBlock &block, Value pixel, Value pixels);
-  void packInPlace(int64_t vectors, const OutputBlock &block, Value group, Value pixel,
-                   Value pixels);
-  Value loadAcrossRows(Value first, Value columnInRow, Value columns);
-  /// Number of the block's first pixel within its image and channel.
-  Value firstPixel(const OutputBlock &block) {
-    Value row = math.add(math.mul(block.plane, k.size(shape.axes[1].out)), block.row);
-    return math.add(math.mul(row, k.size(shape.axes[2].out)), block.column);
-  }
-  void emitTile(const TileShape &tile, Value row, const OutputBlock &block, Value group,
-                Value pixel, Value validPixels);
-
-  KernelBuilder &k;
-  const ConvSpec &spec;
-  const ConvShape &shape;
-  IndexMath math;
-  Type type, accumulator;
-  VectorType vectorType;
-  TileShape tile;
-  RowSplit split;
-  int64_t outputs = 0;
-  Expr depth;
-  bool weightsGiven = false;
-  bool flatPixels = false;
-  Blocking blocking;
-  std::optional<Staging> staging;
-  std::optional<Epilogue> epilogue;
-  Value panel, weights;
-  /// Of the unit at hand.
-  Value image;
-};
-} // namespace
 
 std::string kiln::convLayout(const ConvSpec &spec, const VectorTarget &target) {
   ConvShape shape(spec);
   if (shape.rank > 3 || isDepthwise(shape))
     return "";
+  if (auto layout = chooseWinograd(shape, elementTypeOf(spec.w), spec.transposed, target))
+    return layout->str();
+  if (auto layout = chooseSubpixel(spec, shape, target))
+    return layout->str();
   TileShape tile = chooseTile(target, accumulatorType(elementTypeOf(spec.w)), std::nullopt);
   return RowLayout{tile.rows, tile.vectors, spec.group, spec.transposed}.str();
 }
 
-ConvEmitter::ConvEmitter(KernelBuilder &k, const ConvSpec &spec, const ConvShape &shape)
-    : k(k), spec(spec), shape(shape), math(k.b, k.loc), type(elementTypeOf(spec.x)),
-      accumulator(accumulatorType(type)) {}
-
-/// Rows a unit, for known sizes: as many whole vectors as can be.
-int64_t ConvEmitter::chooseRows(int64_t outRows, int64_t outColumns) const {
-  const Axis &rows = shape.axes[1], &columns = shape.axes[2];
-  int64_t images = shape.batch.constant().value_or(1) * shape.group;
-  int64_t perRow = shape.channels.constant().value_or(64) * shape.axes[0].kernel * rows.phases() *
-                   columns.phases() * (outColumns + columns.aheadOf(columns.kernel - 1)) *
-                   accumulator.getIntOrFloatBitWidth() / 8;
-  int64_t halo = rows.aheadOf(rows.kernel - 1);
-  int64_t most = std::max<int64_t>(1, stagedBytes / std::max<int64_t>(1, perRow) - halo);
-  int64_t least = llvm::divideCeil(2 * tile.columns(), outColumns);
-  most = std::max(least, std::min(most, static_cast<int64_t>(
-                                            llvm::divideCeil(outRows * images, wantedUnits / 2))));
-  most = std::min(most, outRows);
-  least = std::min(least, most);
-  auto vectors = [&](int64_t count) {
-    auto cost = [&](int64_t r) {
-      return static_cast<int64_t>(llvm::divideCeil(r * outColumns, tile.lanes));
-    };
-    return outRows / count * cost(count) + cost(outRows % count);
-  };
-  int64_t best = most;
-  for (int64_t count = most; count >= least; --count)
-    if (vectors(count) < vectors(best))
-      best = count;
-  return best;
-}
-
-ConvEmitter::Blocking ConvEmitter::chooseBlocking() const {
-  const Axis &rows = shape.axes[1], &columns = shape.axes[2];
-  Blocking result;
-  result.columns = columns.out;
-  auto outRows = rows.out.constant(), outColumns = columns.out.constant();
-  if (rows.out.isConstant(1)) {
-    // A single row is cut along its columns.
-    int64_t width = 8 * tile.columns();
-    if (outColumns)
-      width = std::min<int64_t>(
-          width, llvm::alignTo(llvm::divideCeil(std::max<int64_t>(*outColumns, 1), wantedUnits / 2),
-                               tile.columns()));
-    result.columns = width;
-    result.columnBlocks = Expr::ceilDiv(columns.out, width);
-  } else if (outRows && outColumns && *outRows > 0 && *outColumns > 0) {
-    result.rows = chooseRows(*outRows, *outColumns);
-  } else {
-    // Unknown images are taken to be neither tiny nor huge.
-    result.rows = 4;
-  }
-  result.rowBlocks = Expr::ceilDiv(rows.out, result.rows);
-  Expr units =
-      shape.batch * Expr(shape.group) * shape.axes[0].out * result.rowBlocks * result.columnBlocks;
-  if (units.constant() && *units.constant() > 0 && *units.constant() < wantedUnits)
-    result.outputBlocks =
-        std::min(static_cast<int64_t>(llvm::divideCeil(wantedUnits, *units.constant())),
-                 std::max<int64_t>(1, outputs / leastOutputs));
-  return result;
-}
+ConvEmitter::ConvEmitter(KernelBuilder &k, const ConvSpec &spec, const ConvShape &shape,
+                         std::optional<SubpixelLayout> phases)
+    : k(k), spec(spec), given(shape), shape(shape), math(k.b, k.loc), type(elementTypeOf(spec.x)),
+      accumulator(accumulatorType(type)), phases(phases) {}
 
 /// Kernels of one element that skip nothing: a panel is a copy of the input.
 bool ConvEmitter::readsInPlace() const {
@@ -177,7 +67,9 @@ LogicalResult ConvEmitter::emit() {
   if (!weightsGiven && spec.transposed)
     return failure();
   tile = chooseTile(k.target, accumulator, std::nullopt);
-  if (weightsGiven) {
+  if (phases) {
+    tile.rows = phases->rows, tile.vectors = phases->vectors;
+  } else if (weightsGiven) {
     RowLayout given = RowLayout::parse(layout);
     tile.rows = given.rows, tile.vectors = given.vectors;
   }
@@ -185,18 +77,22 @@ LogicalResult ConvEmitter::emit() {
   outputs = *shape.outputs;
   split = splitRows(outputs, tile);
   depth = shape.channels * Expr(shape.taps());
+  if (readsInPlace() && !phases) {
+    // Taps that read their own pixel do not care for rows.
+    Expr pixels = shape.axes[0].out * shape.axes[1].out * shape.axes[2].out;
+    for (Axis &axis : shape.axes)
+      axis = Axis();
+    shape.axes[2].in = shape.axes[2].out = pixels;
+  }
   blocking = chooseBlocking();
-  flatPixels = canCollapse(k, spec.anchor, 2, shape.rank + 2);
+  flatPixels = !phases && canCollapse(k, spec.anchor, 2, shape.rank + 2);
 
-  image = k.index(0);
-  epilogue.emplace(k, spec.anchor, tile, [this](ElementBuilder &e, Value row, Value column) {
-    SmallVector<Value> spatial(3, e.index(0));
-    if (flatPixels)
-      spatial[2] = column;
-    else
-      spatial = e.delinearize(column, {k.size(shape.axes[0].out), k.size(shape.axes[1].out),
-                                       k.size(shape.axes[2].out)});
-    return shape.index(image, row, spatial);
+  image = planeAt = rowAt = k.index(0);
+  TileShape stored = tile;
+  if (phases)
+    stored.rows /= phases->strides[2], stored.vectors *= phases->strides[2];
+  epilogue.emplace(k, spec.anchor, stored, [this](ElementBuilder &e, Value row, Value column) {
+    return resultIndex(e, row, column);
   });
   Expr panelElements = depth * Expr(tile.columns());
   panel = k.scratchBuffer(
@@ -226,10 +122,31 @@ LogicalResult ConvEmitter::emit() {
   return success();
 }
 
+/// Of a row and a column of the epilogue's: with phases, the column counts the
+/// elements of one row of the result, and the row counts what is left of them.
+Index ConvEmitter::resultIndex(ElementBuilder &e, Value row, Value column) {
+  if (phases) {
+    Value planes = k.index(phases->strides[0]), rows = k.index(phases->strides[1]);
+    Value rest = math.div(row, rows);
+    return shape.index(image, math.div(rest, planes),
+                       {math.add(math.mul(planeAt, planes), math.rem(rest, planes)),
+                        math.add(math.mul(rowAt, rows), math.rem(row, rows)), column});
+  }
+  SmallVector<Value> spatial(3, e.index(0));
+  if (flatPixels)
+    spatial[2] = column;
+  else
+    spatial = e.delinearize(
+        column, {k.size(given.axes[0].out), k.size(given.axes[1].out), k.size(given.axes[2].out)});
+  return shape.index(image, row, spatial);
+}
+
 void ConvEmitter::emitUnits() {
   SmallVector<Value> sizes = {k.size(shape.batch), k.index(shape.group), k.size(shape.axes[0].out),
                               k.size(blocking.rowBlocks), k.size(blocking.columnBlocks)};
   Value rows = k.size(blocking.rows), columns = k.size(blocking.columns);
+  if (staging)
+    staging->prepare();
   forUnits(k, k.index(blocking.outputBlocks), [&](Value outer, Value from, Value to) {
     Index at = k.elements().delinearize(outer, sizes);
     image = at[0];
@@ -238,6 +155,7 @@ void ConvEmitter::emitUnits() {
     block.plane = at[2];
     block.row = math.mul(at[3], rows);
     block.column = math.mul(at[4], columns);
+    planeAt = block.plane, rowAt = block.row;
     auto upTo = [&](Value wanted, Value start, const Expr &all) {
       return math.min(wanted, math.sub(k.size(all), start));
     };
@@ -261,37 +179,46 @@ void ConvEmitter::emitUnits() {
 
 void ConvEmitter::emitPanels(const OutputBlock &block, Value group, Value from, Value to) {
   Value pixels = math.mul(block.rows, block.columns), width = k.index(tile.columns());
-  Value rest = math.rem(pixels, width), whole = math.sub(pixels, rest);
-  k.loop(k.index(0), whole, tile.columns(),
-         [&](Value pixel) { emitPanel(tile.vectors, block, group, from, to, pixel, nullptr); });
-  // What remains gets a panel of no more vectors than it needs.
-  auto known = math.constantOf(rest);
-  for (int64_t vectors = 1; vectors <= tile.vectors; ++vectors) {
-    int64_t most = vectors * tile.lanes, least = most - tile.lanes;
-    // Of unknown remainders, all but the small ones share one.
-    bool last = vectors == tile.vectors;
-    if (known ? *known <= least || *known > most : vectors > 1 && !last)
-      continue;
-    if (!known && last)
-      least = tile.vectors > 1 ? tile.lanes : 0;
-    Value fits = arith::AndIOp::create(
-        k.b, k.loc, math.compare(arith::CmpIPredicate::sgt, rest, k.index(least)),
-        math.compare(arith::CmpIPredicate::sle, rest, k.index(most)));
-    auto emit = [&] { emitPanel(vectors, block, group, from, to, whole, pixels); };
-    if (known)
-      emit();
+  k.loop(k.index(0), pixels, tile.columns(), [&](Value pixel) {
+    Value left = math.sub(pixels, pixel);
+    if (staging)
+      packStaged(block, pixel, pixels);
+    auto whole = [&] {
+      if (!staging)
+        packInPlace(block, group, pixel, nullptr);
+      emitTiles(tile.vectors, block, group, from, to, pixel, nullptr);
+    };
+    // The last panel has no more vectors than it needs.
+    auto tail = [&] {
+      if (!staging)
+        packInPlace(block, group, pixel, left);
+      SmallVector<int64_t> counts = tailVectors();
+      llvm::sort(counts);
+      for (auto [i, vectors] : llvm::enumerate(counts)) {
+        auto emit = [&, vectors = vectors] {
+          emitTiles(vectors, block, group, from, to, pixel, left);
+        };
+        if (counts.size() == 1) {
+          emit();
+          continue;
+        }
+        Value above = k.index(i == 0 ? 0 : counts[i - 1] * tile.lanes);
+        Value fits = arith::AndIOp::create(
+            k.b, k.loc, math.compare(arith::CmpIPredicate::sgt, left, above),
+            math.compare(arith::CmpIPredicate::sle, left, k.index(vectors * tile.lanes)));
+        k.branch(fits, emit);
+      }
+    };
+    if (tailVectors().empty())
+      whole();
     else
-      k.branch(fits, emit);
-  }
+      k.branch(math.compare(arith::CmpIPredicate::sge, left, width), whole, tail);
+  });
 }
 
-void ConvEmitter::emitPanel(int64_t vectors, const OutputBlock &block, Value group, Value from,
-                            Value to, Value pixel, Value pixels) {
-  if (staging)
-    packStaged(vectors, block, pixel, pixels);
-  else
-    packInPlace(vectors, block, group, pixel, pixels);
-  Value valid = pixels ? math.sub(pixels, pixel) : Value();
+/// The tiles of a packed panel.
+void ConvEmitter::emitTiles(int64_t vectors, const OutputBlock &block, Value group, Value from,
+                            Value to, Value pixel, Value valid) {
   TileShape shape = tile;
   shape.vectors = vectors;
   Value blocks = k.index(blocking.outputBlocks), full = k.index(split.full);
@@ -355,13 +282,14 @@ Value ConvEmitter::loadAcrossRows(Value first, Value columnInRow, Value columns)
   })[0];
 }
 
-void ConvEmitter::packStaged(int64_t vectors, const OutputBlock &block, Value pixel, Value pixels) {
+void ConvEmitter::packStaged(const OutputBlock &block, Value pixel, Value pixels) {
   const Axis *axes = shape.axes;
   Value divisor = math.max(block.columns, k.index(1)), pitch = k.size(staging->rowPitch);
   SmallVector<Value, 4> starts, columnsInRow;
-  for (int64_t v = 0; v < vectors; ++v) {
+  for (int64_t v = 0; v < tile.vectors; ++v) {
     Value first = math.add(pixel, v * tile.lanes);
-    if (pixels && v > 0)
+    // Vectors that have no pixel read the last one's.
+    if (v > 0 && !tailVectors().empty())
       first = math.min(first, math.sub(pixels, k.index(1)));
     Value column = math.rem(first, divisor);
     starts.push_back(math.add(math.mul(math.div(first, divisor), pitch), column));
@@ -376,7 +304,7 @@ void ConvEmitter::packStaged(int64_t vectors, const OutputBlock &block, Value pi
       Value at = math.add(math.mul(channel, axes[0].kernel), planeTap);
       at = math.add(math.mul(at, axes[1].kernel), rowTap);
       at = math.mul(math.add(math.mul(at, axes[2].kernel), columnTap), tile.columns());
-      for (int64_t v = 0; v < vectors; ++v) {
+      for (int64_t v = 0; v < tile.vectors; ++v) {
         Value value = loadAcrossRows(math.add(starts[v], offset), columnsInRow[v], block.columns);
         vector::StoreOp::create(k.b, k.loc, value, panel, ValueRange{math.add(at, v * tile.lanes)});
       }
@@ -395,8 +323,7 @@ void ConvEmitter::packStaged(int64_t vectors, const OutputBlock &block, Value pi
   });
 }
 
-void ConvEmitter::packInPlace(int64_t vectors, const OutputBlock &block, Value group, Value pixel,
-                              Value pixels) {
+void ConvEmitter::packInPlace(const OutputBlock &block, Value group, Value pixel, Value valid) {
   Buffer x = k.inputBuffer(cast<BlockArgument>(spec.x).getArgNumber());
   Value image = k.index(1);
   for (const Axis &axis : shape.axes)
@@ -411,15 +338,15 @@ void ConvEmitter::packInPlace(int64_t vectors, const OutputBlock &block, Value g
   k.loop(k.index(0), channels, 1, [&](Value channel) {
     Value from = math.add(first, math.mul(channel, image));
     Value to = math.mul(channel, tile.columns());
-    if (!pixels) {
-      for (int64_t v = 0; v < vectors; ++v) {
+    if (!valid) {
+      for (int64_t v = 0; v < tile.vectors; ++v) {
         Value value = vector::LoadOp::create(k.b, k.loc, vectorType, x.memref,
                                              ValueRange{math.add(from, v * tile.lanes)});
         vector::StoreOp::create(k.b, k.loc, value, panel, ValueRange{math.add(to, v * tile.lanes)});
       }
       return;
     }
-    k.vectorLoop(k.index(0), math.sub(pixels, pixel), tile.lanes, [&](ElementBuilder &e, Value c) {
+    k.vectorLoop(k.index(0), valid, tile.lanes, [&](ElementBuilder &e, Value c) {
       e.store(e.load(x, {e.add(from, c)}), target, {e.add(to, c)});
     });
   });
@@ -448,9 +375,33 @@ void ConvEmitter::emitTile(const TileShape &tile, Value row, const OutputBlock &
         return vector::LoadOp::create(k.b, k.loc, vectorType, panel,
                                       math.add(math.mul(at, width), v * tile.lanes));
       });
-  Value column = math.add(pixel, firstPixel(block));
+  Value column = math.add(pixel, phases ? block.column : firstPixel(block));
   Value channel = math.add(math.mul(group, outputs), row);
-  epilogue->store(tile, sums, {channel, column, nullptr, validPixels});
+  storeTile(tile, sums, {channel, column, nullptr, validPixels});
+}
+
+/// Phases of the last dim are rows that follow each other: their sums meet.
+void ConvEmitter::storeTile(const TileShape &tile, ArrayRef<Value> sums, Epilogue::Place place) {
+  if (!phases)
+    return epilogue->store(tile, sums, place);
+  int64_t count = phases->strides[2];
+  TileShape stored = {tile.rows / count, tile.vectors * count, tile.lanes};
+  SmallVector<Value> merged;
+  for (int64_t row = 0; row < tile.rows; row += count)
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      SmallVector<Value> turns;
+      for (int64_t phase = 0; phase < count; ++phase)
+        turns.push_back(sums[static_cast<size_t>((row + phase) * tile.vectors + v)]);
+      Value whole = interleave(k.b, k.loc, turns);
+      for (int64_t part = 0; part < count; ++part)
+        merged.push_back(vector::ExtractStridedSliceOp::create(
+            k.b, k.loc, whole, {part * tile.lanes}, {tile.lanes}, {1}));
+    }
+  place.row = math.div(place.row, k.index(count));
+  place.column = math.mul(place.column, count);
+  if (place.validColumns)
+    place.validColumns = math.mul(place.validColumns, count);
+  epilogue->store(stored, merged, place);
 }
 
 LogicalResult kiln::buildConvKernel(KernelBuilder &k, const ConvSpec &spec) {
@@ -459,5 +410,14 @@ LogicalResult kiln::buildConvKernel(KernelBuilder &k, const ConvSpec &spec) {
     return failure();
   if (isDepthwise(shape))
     return buildDepthwiseKernel(k, spec, shape);
-  return ConvEmitter(k, spec, shape).emit();
+  if (auto weights = dyn_cast<BlockArgument>(spec.w)) {
+    StringRef layout = k.layouts[weights.getArgNumber()];
+    if (WinogradLayout::isOne(layout))
+      return buildWinogradKernel(k, spec, shape, WinogradLayout::parse(layout));
+    if (SubpixelLayout::isOne(layout)) {
+      SubpixelLayout phases = SubpixelLayout::parse(layout);
+      return ConvEmitter(k, spec, phases.shapeOf(shape), phases).emit();
+    }
+  }
+  return ConvEmitter(k, spec, shape, std::nullopt).emit();
 }

@@ -28,6 +28,8 @@ static constexpr int64_t wantedUnits = 16;
 /// Products a tile up to which it has no loop over taps.
 static constexpr int64_t unrolledProducts = 400;
 static constexpr int64_t chains = 8;
+/// With more, a product of matrices does better.
+static constexpr int64_t mostOutputs = 8;
 
 namespace {
 class DepthwiseEmitter {
@@ -69,7 +71,7 @@ private:
 } // namespace
 
 bool contraction::isDepthwise(const ConvShape &shape) {
-  return shape.channels.isConstant(1) && shape.outputs;
+  return shape.channels.isConstant(1) && shape.outputs && *shape.outputs <= mostOutputs;
 }
 
 LogicalResult DepthwiseEmitter::emit() {
@@ -109,6 +111,7 @@ LogicalResult DepthwiseEmitter::emit() {
 
   SmallVector<Value> sizes = {k.size(shape.batch), k.index(shape.group), k.size(shape.axes[0].out),
                               k.size(rowBlocks)};
+  staging->prepare();
   k.loop(k.begin, k.end, 1, [&](Value unit) {
     Index at = k.elements().delinearize(unit, sizes);
     block.n = at[0];

@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Tile.h"
-#include "mlir/Dialect/Math/IR/Math.h"
+#include "kiln/Codegen/PullCost.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
@@ -16,7 +16,7 @@ using namespace kiln::contraction;
 
 /// Ops an element above which the epilogue is a loop over the stored tile: a
 /// long computation on all accumulators would spill and repeat its code.
-static constexpr int64_t maxOpsInRegisters = 16;
+static constexpr unsigned maxOpsInRegisters = 16;
 
 Epilogue::Epilogue(KernelBuilder &k, Operation *anchor, const TileShape &largest, IndexFn indexOf)
     : k(k), anchor(anchor), type(accumulatorType(elementTypeOf(anchor->getResult(0)))),
@@ -40,17 +40,7 @@ void Epilogue::probe(const TileShape &tile) {
     return e.narrow(sum, elementTypeOf(anchor->getResult(0)));
   });
   k.storeResults(e, indexOf(e, row, column));
-  int64_t cost = 0;
-  for (Operation &op : *block) {
-    StringRef dialect = op.getName().getDialectNamespace();
-    bool isMath = dialect == math::MathDialect::getDialectNamespace() ||
-                  isa<arith::DivFOp, arith::DivSIOp, arith::DivUIOp>(op);
-    bool onVector = llvm::any_of(op.getOperandTypes(), llvm::IsaPred<VectorType>) ||
-                    llvm::any_of(op.getResultTypes(), llvm::IsaPred<VectorType>);
-    if (onVector && !op.hasTrait<OpTrait::ConstantLike>())
-      cost += isMath || op.getNumRegions() ? maxOpsInRegisters : 1;
-  }
-  inRegisters = !e.gaveUp() && cost < maxOpsInRegisters;
+  inRegisters = !e.gaveUp() && vectorCost(*block) < maxOpsInRegisters;
   block->dropAllReferences();
   block->clear();
 }
@@ -113,6 +103,23 @@ void Epilogue::storeByLoop(const TileShape &tile, ArrayRef<Value> sums, const Pl
       k.storeResults(e, indexOf(e, row, e.add(place.column, c)));
     });
   });
+}
+
+Value contraction::interleave(OpBuilder &b, Location loc, SmallVector<Value> vectors) {
+  // First those that lie half of them apart, last the even and the odd ones.
+  while (vectors.size() > 1) {
+    size_t half = vectors.size() / 2;
+    SmallVector<Value> merged;
+    for (size_t i = 0; i < half; ++i) {
+      int64_t length = cast<VectorType>(vectors[i].getType()).getDimSize(0);
+      SmallVector<int64_t> order;
+      for (int64_t lane = 0; lane < length; ++lane)
+        order.append({lane, length + lane});
+      merged.push_back(vector::ShuffleOp::create(b, loc, vectors[i], vectors[i + half], order));
+    }
+    vectors = std::move(merged);
+  }
+  return vectors[0];
 }
 
 bool contraction::canCollapse(KernelBuilder &k, Operation *anchor, size_t first, size_t last) {

@@ -323,36 +323,30 @@ void MatMulEmitter::packA(Value rowFrom, Value rowTo) {
 
 /// Computes a panel of B into scratch; what B lacks becomes zero.
 void MatMulEmitter::packB(Value column, Value validColumns) {
-  Value width = k.index(tile.columns()), end = k.size(depth), from = k.index(0);
-  Buffer target{packedPanel, accumulator, {end, width}};
+  Buffer target{packedPanel, accumulator, {k.size(depth), k.index(tile.columns())}};
   Index matrix = batchIndexOf(spec.b);
-  int64_t lanes = k.target.lanes(accumulator);
-  auto pack = [&](ElementBuilder &e, Value at, Value c) {
-    Index index(matrix);
-    index.push_back(at);
-    index.push_back(e.add(column, c));
-    if (spec.transB)
-      std::swap(index[index.size() - 2], index.back());
-    e.store(e.convert(e.element(spec.b, index), type, accumulator), target, {at, c});
-  };
-  // Lanes go where neighbours are.
-  auto input = stridedInput(k, spec.b);
-  bool alongK = input &&
-                input->strides[input->strides.size() - (spec.transB ? 1 : 2)].isConstant(1) &&
-                !input->strides[input->strides.size() - (spec.transB ? 2 : 1)].isConstant(1);
-  if (alongK)
-    k.loop(from, validColumns, 1, [&](Value c) {
-      k.vectorLoop(from, end, lanes, [&](ElementBuilder &e, Value at) { pack(e, at, c); });
-    });
-  else
-    k.loop(from, end, 1, [&](Value at) {
-      k.vectorLoop(from, validColumns, lanes, [&](ElementBuilder &e, Value c) { pack(e, at, c); });
-    });
-  ElementBuilder e = k.elements();
-  Value zero = e.constant(accumulator, 0);
-  k.loop(validColumns, width, 1, [&](Value c) {
-    k.loop(from, end, 1, [&](Value at) { k.elements().store(zero, target, {at, c}); });
-  });
+  std::optional<StridedColumns> strided;
+  if (auto input = stridedInput(k, spec.b)) {
+    auto stride = [&](size_t d) { return k.size(input->strides[d]); };
+    size_t rank = input->strides.size();
+    strided =
+        StridedColumns{input->buffer->memref, k.index(0), stride(rank - (spec.transB ? 1 : 2)),
+                       stride(rank - (spec.transB ? 2 : 1))};
+    for (auto [d, index] : llvm::enumerate(matrix))
+      strided->base = math.add(strided->base, math.mul(index, stride(d)));
+    strided->base = math.add(strided->base, math.mul(column, strided->columnStride));
+  }
+  packPanel(
+      k, target, type, validColumns,
+      [&](ElementBuilder &e, Value at, Value c) {
+        Index index(matrix);
+        index.push_back(at);
+        index.push_back(e.add(column, c));
+        if (spec.transB)
+          std::swap(index[index.size() - 2], index.back());
+        return e.element(spec.b, index);
+      },
+      strided);
 }
 
 //===----------------------------------------------------------------------===//
@@ -434,47 +428,4 @@ void MatMulEmitter::emitTile(int64_t rows, Value row, Value validRows, const Wor
 
 LogicalResult kiln::buildMatMulKernel(KernelBuilder &k, const MatMulSpec &spec) {
   return MatMulEmitter(k, spec).emit();
-}
-
-Value kiln::matMulElement(ElementBuilder &e, const MatMulSpec &spec, ArrayRef<Value> index) {
-  Value y = spec.anchor->getResult(0);
-  Type type = elementTypeOf(y), accumulator = accumulatorType(type);
-  if (e.lanes > 1)
-    return e.giveUp(type);
-  Shape shape = shapeOf(y), a = shapeOf(spec.a);
-  auto operand = [&](ElementBuilder &e, Value tensor, Value row, Value column, bool transposed) {
-    Shape dims = shapeOf(tensor);
-    size_t lead = shape.size() - dims.size();
-    Index at;
-    for (size_t d = 0; d + 2 < dims.size(); ++d) {
-      Value here = index[lead + d];
-      if (dims[d] != shape[lead + d])
-        here = arith::SelectOp::create(
-            e.b, e.loc, e.compare(arith::CmpIPredicate::eq, e.size(dims[d]), e.index(1)),
-            e.index(0), here);
-      at.push_back(here);
-    }
-    at.push_back(transposed ? column : row);
-    at.push_back(transposed ? row : column);
-    return e.convert(e.element(tensor, at), type, accumulator);
-  };
-  Value zero = e.constant(accumulator, 0);
-  auto loop = scf::ForOp::create(
-      e.b, e.loc, e.index(0), e.size(a[a.size() - (spec.transA ? 2 : 1)]), e.index(1), zero,
-      [&](OpBuilder &inner, Location, Value at, ValueRange carried) {
-        OpBuilder::InsertionGuard guard(e.b);
-        e.b.setInsertionPointToEnd(inner.getInsertionBlock());
-        Value left = operand(e, spec.a, index[index.size() - 2], at, spec.transA);
-        Value right = operand(e, spec.b, at, index.back(), spec.transB);
-        Value sum;
-        if (isa<FloatType>(accumulator))
-          sum = arith::AddFOp::create(e.b, e.loc, carried[0],
-                                      arith::MulFOp::create(e.b, e.loc, left, right));
-        else
-          sum = arith::AddIOp::create(e.b, e.loc, carried[0],
-                                      arith::MulIOp::create(e.b, e.loc, left, right));
-        scf::YieldOp::create(e.b, e.loc, sum);
-      });
-  e.forgetElements();
-  return e.convert(loop.getResult(0), accumulator, type);
 }

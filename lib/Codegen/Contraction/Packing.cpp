@@ -6,7 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Packing.h"
-#include "Tile.h"
+#include "Subpixel.h"
+#include "Winograd.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -69,36 +70,35 @@ SmallVector<char, 0> kiln::packMatMul(StringRef layout, RankedTensorType type, c
   return packed;
 }
 
-SmallVector<char, 0> kiln::packConv(StringRef layout, RankedTensorType type, const char *bytes) {
-  RowLayout wanted = RowLayout::parse(layout);
-  Elements source = accumulatorElements(type, bytes);
+WeightOrder::WeightOrder(RankedTensorType type, int64_t group, bool transposed)
+    : transposed(transposed) {
   ArrayRef<int64_t> shape = type.getShape();
-  int64_t taps = 1;
+  outputs = transposed ? shape[1] : shape[0] / group;
+  channels = transposed ? shape[0] / group : shape[1];
   for (int64_t dim : shape.drop_front(2))
     taps *= dim;
-  int64_t outputs = wanted.transposed ? shape[1] : shape[0] / wanted.group,
-          channels = wanted.transposed ? shape[0] / wanted.group : shape[1];
-  // Where a weight of (output, channel, tap) of a group lies.
-  auto position = [&](int64_t group, int64_t output, int64_t channel, int64_t tap) {
-    return wanted.transposed
-               ? ((group * channels + channel) * outputs + output) * taps + taps - 1 - tap
-               : ((group * outputs + output) * channels + channel) * taps + tap;
-  };
+}
+
+SmallVector<char, 0> kiln::packConv(StringRef layout, RankedTensorType type, const char *bytes) {
+  if (WinogradLayout::isOne(layout))
+    return packWinograd(WinogradLayout::parse(layout), type, bytes);
+  if (SubpixelLayout::isOne(layout))
+    return packSubpixel(SubpixelLayout::parse(layout), type, bytes);
+  RowLayout wanted = RowLayout::parse(layout);
+  Elements source = accumulatorElements(type, bytes);
+  WeightOrder order(type, wanted.group, wanted.transposed);
   TileShape tile;
   tile.rows = wanted.rows, tile.vectors = wanted.vectors;
-  RowSplit split = splitRows(outputs, tile);
-  SmallVector<int64_t> heights(static_cast<size_t>(split.full), tile.rows);
-  heights.append(split.rest.begin(), split.rest.end());
   SmallVector<char, 0> packed;
   packed.resize(static_cast<size_t>(type.getNumElements() * source.width));
   char *out = packed.data();
   for (int64_t group = 0; group < wanted.group; ++group) {
     int64_t first = 0;
-    for (int64_t height : heights) {
-      for (int64_t channel = 0; channel < channels; ++channel)
-        for (int64_t tap = 0; tap < taps; ++tap)
+    for (int64_t height : splitRows(order.outputs, tile).heights(tile)) {
+      for (int64_t channel = 0; channel < order.channels; ++channel)
+        for (int64_t tap = 0; tap < order.taps; ++tap)
           for (int64_t row = first; row < first + height; ++row) {
-            std::memcpy(out, source.at(position(group, row, channel, tap)),
+            std::memcpy(out, source.at(order.position(group, row, channel, tap)),
                         static_cast<size_t>(source.width));
             out += source.width;
           }

@@ -20,6 +20,21 @@ struct Elements {
 };
 Elements accumulatorElements(mlir::RankedTensorType type, const char *bytes);
 
+/// Where the weights of a convolution lie. Those of a transposed one are
+/// [channel][output], with their taps turned round.
+struct WeightOrder {
+  WeightOrder(mlir::RankedTensorType type, int64_t group, bool transposed);
+  /// Outputs and channels are a group's.
+  int64_t outputs, channels, taps = 1;
+  int64_t position(int64_t group, int64_t output, int64_t channel, int64_t tap) const {
+    return transposed ? ((group * channels + channel) * outputs + output) * taps + taps - 1 - tap
+                      : ((group * outputs + output) * channels + channel) * taps + tap;
+  }
+
+private:
+  bool transposed;
+};
+
 /// "panels:<width>:<t or n>": columns in panels of so many, [panel][k][column],
 /// the last filled up with zeros; t when the constant is [.., columns, k].
 struct PanelLayout {

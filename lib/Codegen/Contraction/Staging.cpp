@@ -12,6 +12,8 @@ using namespace mlir;
 using namespace kiln;
 using namespace kiln::contraction;
 
+static constexpr int64_t maxPhasesWrittenOut = 4;
+
 ConvShape::ConvShape(const ConvSpec &spec) : group(spec.group) {
   Shape x = shapeOf(spec.x), w = shapeOf(spec.w), y = shapeOf(spec.anchor->getResult(0));
   batch = x[0];
@@ -40,7 +42,7 @@ ConvShape::ConvShape(const ConvSpec &spec) : group(spec.group) {
 Staging::Staging(KernelBuilder &k, const ConvSpec &spec, const ConvShape &shape,
                  const Expr &channels, const Expr &rows, const Expr &columns, const Expr &slack)
     : k(k), spec(spec), shape(shape), math(k.b, k.loc), type(elementTypeOf(spec.x)),
-      accumulator(accumulatorType(type)) {
+      accumulator(accumulatorType(type)), wholeRows(columns == shape.axes[2].out) {
   const Axis &rowAxis = shape.axes[1], &columnAxis = shape.axes[2];
   storedRows = rows + Expr(rowAxis.aheadOf(rowAxis.kernel - 1));
   storedColumns = columns + Expr(columnAxis.aheadOf(columnAxis.kernel - 1));
@@ -95,26 +97,89 @@ Value Staging::element(ElementBuilder &e, const OutputBlock &block, Value channe
   return e.convert(x, type, accumulator);
 }
 
+/// Few phases are written out, many share one piece of code.
+void Staging::forPhases(const Axis &axis, function_ref<void(Value)> body) {
+  if (axis.phases() > maxPhasesWrittenOut)
+    return k.loop(k.index(0), k.index(axis.phases()), 1, body);
+  for (int64_t i = 0; i < axis.phases(); ++i)
+    body(k.index(i));
+}
+
 /// All phases of one input row: zeros, what exists, zeros.
 void Staging::fillRow(const OutputBlock &block, Value channel, Value plane, Value row, Value at) {
   const Axis &axis = shape.axes[2];
   Value columns = k.size(storedColumns), nothing = k.index(0), stride = k.index(axis.stride);
-  for (int64_t phase = 0; phase < axis.phases(); ++phase) {
-    Value start = math.add(at, math.mul(columns, phase));
-    // Column j holds input column j * stride + first.
-    Value first = math.sub(math.add(math.mul(block.column, stride), phase * axis.phaseStep()),
+  /// Column j in [from, to) of a phase holds input column j * stride + first.
+  struct Phase {
+    Value start, first, from, to;
+  };
+  auto phaseAt = [&](Value i) {
+    Phase phase;
+    phase.start = math.add(at, math.mul(columns, i));
+    phase.first = math.sub(math.add(math.mul(block.column, stride), math.mul(i, axis.phaseStep())),
                            k.size(axis.pad));
     auto firstAtOrAbove = [&](Value column) {
-      Value j = k.b.createOrFold<arith::CeilDivSIOp>(k.loc, math.sub(column, first), stride);
+      Value j = k.b.createOrFold<arith::CeilDivSIOp>(k.loc, math.sub(column, phase.first), stride);
       return math.min(math.max(j, nothing), columns);
     };
-    Value from = firstAtOrAbove(nothing), to = math.max(from, firstAtOrAbove(k.size(axis.in)));
-    zero(start, math.add(start, from));
-    k.vectorLoop(from, to, k.target.lanes(accumulator), [&](ElementBuilder &e, Value j) {
-      Value column = e.add(e.mul(j, stride), first);
-      e.store(element(e, block, channel, plane, row, column), buffer, {e.add(start, j)});
+    phase.from = firstAtOrAbove(nothing);
+    phase.to = math.max(phase.from, firstAtOrAbove(k.size(axis.in)));
+    return phase;
+  };
+  auto copy = [&](const Phase &phase, Value from, Value to, int64_t lanes) {
+    k.vectorLoop(from, to, lanes, [&](ElementBuilder &e, Value j) {
+      Value column = e.add(e.mul(j, stride), phase.first);
+      e.store(element(e, block, channel, plane, row, column), buffer, {e.add(phase.start, j)});
     });
-    zero(math.add(start, to), math.add(start, columns));
+  };
+  auto zeroAround = [&](const Phase &phase) {
+    if (wholeRows)
+      return;
+    zero(phase.start, math.add(phase.start, phase.from));
+    zero(math.add(phase.start, phase.to), math.add(phase.start, columns));
+  };
+  if (axis.stride != 2)
+    return forPhases(axis, [&](Value i) {
+      Phase phase = phaseAt(i);
+      zeroAround(phase);
+      copy(phase, phase.from, phase.to, k.target.lanes(accumulator));
+    });
+  SmallVector<Phase, 2> phases;
+  for (int64_t i = 0; i < axis.phases(); ++i) {
+    phases.push_back(phaseAt(k.index(i)));
+    zeroAround(phases.back());
+  }
+  // Two vectors at a time, taken apart: what all phases have, less the last
+  // column when there is one phase, for the other one's element may not exist.
+  Value from = phases[0].from, to = math.sub(phases[0].to, k.index(phases.size() == 1 ? 1 : 0));
+  if (phases.size() == 2)
+    from = math.max(from, phases[1].from), to = math.min(to, phases[1].to);
+  to = math.max(from, to);
+  k.vectorLoop(from, to, k.target.lanes(accumulator), [&](ElementBuilder &e, Value j) {
+    SmallVector<Value, 2> parts;
+    for (int64_t i = 0; i < 2; ++i) {
+      Value column = math.add(math.add(math.mul(j, stride), phases[0].first), i * e.lanes);
+      if (e.lanes > 1) {
+        column = arith::AddIOp::create(k.b, k.loc, column, nothing);
+        e.setConsecutive(column);
+      }
+      if (e.lanes > 1 || i < static_cast<int64_t>(phases.size()))
+        parts.push_back(e.splat(element(e, block, channel, plane, row, column)));
+    }
+    for (auto [i, phase] : llvm::enumerate(phases)) {
+      Value value = parts.size() > i ? parts[i] : parts[0];
+      if (e.lanes > 1) {
+        SmallVector<int64_t> every;
+        for (int64_t lane = 0; lane < e.lanes; ++lane)
+          every.push_back(2 * lane + static_cast<int64_t>(i));
+        value = vector::ShuffleOp::create(k.b, k.loc, parts[0], parts[1], every);
+      }
+      e.store(value, buffer, {e.add(phase.start, j)});
+    }
+  });
+  for (const Phase &phase : phases) {
+    copy(phase, phase.from, from, 1);
+    copy(phase, to, phase.to, 1);
   }
 }
 
@@ -123,7 +188,8 @@ void Staging::fillSpreadRow(const OutputBlock &block, Value channel, Value plane
                             Value at) {
   const Axis &axis = shape.axes[2];
   Value columns = k.size(storedColumns), spread = k.index(axis.spread), nothing = k.index(0);
-  zero(at, math.add(at, columns));
+  if (!wholeRows)
+    zero(at, math.add(at, columns));
   // Input column i lands on i * spread + pad - block.column.
   Value shift = math.sub(k.size(axis.pad), block.column);
   auto firstReaching = [&](Value position) {
@@ -137,6 +203,11 @@ void Staging::fillSpreadRow(const OutputBlock &block, Value channel, Value plane
   });
 }
 
+void Staging::prepare() {
+  if (wholeRows)
+    zero(k.index(0), buffer.sizes[0]);
+}
+
 void Staging::fill(const OutputBlock &block, Value firstChannel, Value count) {
   const Axis &planes = shape.axes[0], &rows = shape.axes[1];
   Value pitch = k.size(rowPitch), depth = k.size(storedRows);
@@ -148,14 +219,14 @@ void Staging::fill(const OutputBlock &block, Value firstChannel, Value count) {
           math.add(math.mul(block.plane, planes.stride), math.mul(planeTap, planes.dilation)),
           k.size(planes.pad));
       auto [plane, planeExists] = source(planes, spreadPlane);
-      for (int64_t phase = 0; phase < rows.phases(); ++phase) {
+      forPhases(rows, [&, plane = plane, planeExists = planeExists](Value phase) {
         Value stored = math.add(
             math.mul(math.add(math.mul(c, planes.kernel), planeTap), rows.phases()), phase);
         Value base = math.mul(math.mul(stored, depth), pitch);
         k.loop(k.index(0), wantedRows, 1, [&, plane = plane, exists = planeExists](Value y) {
-          Value spreadRow = math.sub(
-              math.add(math.mul(math.add(block.row, y), rows.stride), phase * rows.phaseStep()),
-              k.size(rows.pad));
+          Value spreadRow = math.sub(math.add(math.mul(math.add(block.row, y), rows.stride),
+                                              math.mul(phase, rows.phaseStep())),
+                                     k.size(rows.pad));
           auto [row, rowExists] = source(rows, spreadRow);
           Value at = math.add(base, math.mul(y, pitch));
           Value both = k.b.createOrFold<arith::AndIOp>(k.loc, exists, rowExists);
@@ -169,7 +240,7 @@ void Staging::fill(const OutputBlock &block, Value firstChannel, Value count) {
               },
               [&] { zero(at, math.add(at, pitch)); });
         });
-      }
+      });
     });
   });
 }

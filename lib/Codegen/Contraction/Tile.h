@@ -41,6 +41,12 @@ TileShape tileOfWidth(const VectorTarget &target, mlir::Type accumulator, int64_
 struct RowSplit {
   int64_t full = 0;
   llvm::SmallVector<int64_t, 2> rest;
+  /// Of each tile, in order.
+  llvm::SmallVector<int64_t> heights(const TileShape &tile) const {
+    llvm::SmallVector<int64_t> all(static_cast<size_t>(full), tile.rows);
+    all.append(rest.begin(), rest.end());
+    return all;
+  }
 };
 RowSplit splitRows(int64_t rows, const TileShape &tile);
 /// Rows of the thinnest tile whose sums still hide each other's latency.
@@ -96,6 +102,10 @@ private:
   bool inRegisters = true;
 };
 
+/// Elements of 2^n vectors in turns, as one vector: x[0], y[0], x[1], y[1] ...
+mlir::Value interleave(mlir::OpBuilder &b, mlir::Location loc,
+                       llvm::SmallVector<mlir::Value> vectors);
+
 /// Whether the ops after the anchor can walk dims [first, last) of its result
 /// as one: every tensor has all of them or none.
 bool canCollapse(KernelBuilder &k, mlir::Operation *anchor, size_t first, size_t last);
@@ -107,6 +117,19 @@ struct StridedInput {
   Shape strides;
 };
 std::optional<StridedInput> stridedInput(KernelBuilder &k, mlir::Value value);
+
+/// Columns of B in memory: element (k, column) lies at base + k * kStride +
+/// column * columnStride.
+struct StridedColumns {
+  mlir::Value memref, base, kStride, columnStride;
+};
+using PanelElement =
+    llvm::function_ref<mlir::Value(ElementBuilder &e, mlir::Value k, mlir::Value column)>;
+/// Fills a panel [k][column] of sums' type with the first columns of B, whose
+/// elements are of `type`, and zeros: by copying when B lies in memory, else
+/// element by element.
+void packPanel(KernelBuilder &k, const Buffer &target, mlir::Type type, mlir::Value validColumns,
+               PanelElement element, const std::optional<StridedColumns> &strided);
 
 /// For (outer, inner) in [begin, end) of outer x inner units: `body` gets the
 /// outer index and the range of inner ones.

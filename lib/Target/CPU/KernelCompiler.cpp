@@ -115,9 +115,9 @@ private:
   /// Packed constants are bytes: their layout knows what they hold.
   Type storedType(Value tensor, StringRef layout) {
     Type type = elementTypeOf(tensor);
-    if (!layout.empty() || type.isInteger(1))
+    if (!layout.empty() || isSmallFloat(type))
       return b.getI8Type();
-    return type.isInteger() ? b.getIntegerType(type.getIntOrFloatBitWidth()) : type;
+    return type.isInteger() ? b.getIntegerType(storageBits(type)) : type;
   }
 
   Type pointerType(Type stored) { return MemRefType::get({1}, stored); }

@@ -28,115 +28,7 @@
 using namespace mlir;
 using namespace kiln;
 
-//===----------------------------------------------------------------------===//
-// Narrow floats
-//===----------------------------------------------------------------------===//
-
 namespace {
-/// Integer arithmetic on the bits of a float or a vector of them.
-class Bits {
-public:
-  Bits(OpBuilder &b, Location loc, Type floatType)
-      : b(b), loc(loc), floatType(floatType),
-        intType(like(b.getIntegerType(getElementTypeOrSelf(floatType).getIntOrFloatBitWidth()))) {}
-
-  Type like(Type scalar) const {
-    if (auto vector = dyn_cast<VectorType>(floatType))
-      return VectorType::get(vector.getShape(), scalar);
-    return scalar;
-  }
-  Value constant(int64_t value) const {
-    auto attr = IntegerAttr::get(getElementTypeOrSelf(intType), value);
-    if (auto vector = dyn_cast<VectorType>(intType))
-      return arith::ConstantOp::create(b, loc, DenseElementsAttr::get(vector, Attribute(attr)));
-    return arith::ConstantOp::create(b, loc, attr);
-  }
-  Value of(Value x) const { return arith::BitcastOp::create(b, loc, intType, x); }
-  Value toFloat(Value x) const { return arith::BitcastOp::create(b, loc, floatType, x); }
-  template <typename OpTy> Value op(Value x, Value y) const { return OpTy::create(b, loc, x, y); }
-  Value compare(arith::CmpIPredicate predicate, Value x, Value y) const {
-    return arith::CmpIOp::create(b, loc, predicate, x, y);
-  }
-  Value compare(arith::CmpFPredicate predicate, Value x, Value y) const {
-    return arith::CmpFOp::create(b, loc, predicate, x, y);
-  }
-  Value select(Value condition, Value x, Value y) const {
-    return arith::SelectOp::create(b, loc, condition, x, y);
-  }
-
-private:
-  OpBuilder &b;
-  Location loc;
-  Type floatType, intType;
-};
-
-/// f64 -> f16 and bf16 go through f32, and a second rounding there could
-/// differ from a direct one: round to odd first, which loses nothing.
-struct TruncateDouble : OpRewritePattern<arith::TruncFOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &b) const override {
-    if (!getElementTypeOrSelf(op.getIn().getType()).isF64() ||
-        getElementTypeOrSelf(op.getType()).getIntOrFloatBitWidth() != 16)
-      return failure();
-    Location loc = op.getLoc();
-    Value x = op.getIn();
-    Bits bits(b, loc, op.getType());
-    Type single = bits.like(b.getF32Type());
-    Bits singles(b, loc, single);
-    Value rounded = arith::TruncFOp::create(b, loc, single, x);
-    Value back = arith::ExtFOp::create(b, loc, x.getType(), rounded);
-    Value inexact = bits.compare(arith::CmpFPredicate::ONE, back, x);
-    // Away from zero when the rounded magnitude is the smaller one.
-    Bits doubles(b, loc, x.getType());
-    auto magnitude = [&](Value v) {
-      return doubles.op<arith::AndIOp>(doubles.of(v), doubles.constant(INT64_MAX));
-    };
-    Value below = doubles.compare(arith::CmpIPredicate::ult, magnitude(back), magnitude(x));
-    Value pattern = singles.of(rounded), one = singles.constant(1);
-    Value even = singles.compare(arith::CmpIPredicate::eq, singles.op<arith::AndIOp>(pattern, one),
-                                 singles.constant(0));
-    Value step = singles.select(below, one, singles.constant(-1));
-    Value odd = singles.op<arith::AddIOp>(pattern, step);
-    Value mend = arith::AndIOp::create(b, loc, inexact, even);
-    Value mended = singles.toFloat(singles.select(mend, odd, pattern));
-    b.replaceOpWithNewOp<arith::TruncFOp>(op, op.getType(), mended);
-    return success();
-  }
-};
-
-/// f32 -> bf16 by integers: LLVM would call a library function an element.
-struct TruncateToBF16 : OpRewritePattern<arith::TruncFOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(arith::TruncFOp op, PatternRewriter &b) const override {
-    if (!getElementTypeOrSelf(op.getIn().getType()).isF32() ||
-        !getElementTypeOrSelf(op.getType()).isBF16())
-      return failure();
-    Location loc = op.getLoc();
-    Bits bits(b, loc, op.getIn().getType());
-    Value x = bits.of(op.getIn());
-    Value sixteen = bits.constant(16);
-    Value high = bits.op<arith::ShRUIOp>(x, sixteen);
-    Value even = bits.op<arith::AndIOp>(high, bits.constant(1));
-    Value half = bits.op<arith::AddIOp>(even, bits.constant(0x7fff));
-    Value rounded = bits.op<arith::ShRUIOp>(bits.op<arith::AddIOp>(x, half), sixteen);
-    Value quiet = bits.op<arith::OrIOp>(high, bits.constant(0x40));
-    Value nan = bits.compare(arith::CmpFPredicate::UNO, op.getIn(), op.getIn());
-    Value result = arith::TruncIOp::create(b, loc, bits.like(b.getI16Type()),
-                                           bits.select(nan, quiet, rounded));
-    b.replaceOpWithNewOp<arith::BitcastOp>(op, op.getType(), result);
-    return success();
-  }
-};
-
-/// math.fma must become one instruction or two, never a call to fmaf.
-struct FmaToVectorFma : OpRewritePattern<math::FmaOp> {
-  using OpRewritePattern::OpRewritePattern;
-  LogicalResult matchAndRewrite(math::FmaOp op, PatternRewriter &b) const override {
-    b.replaceOpWithNewOp<LLVM::FMulAddOp>(op, op.getA(), op.getB(), op.getC());
-    return success();
-  }
-};
-
 /// Hides quotients of indices by variables from scalar evolution. It would see
 /// through them into addresses, and loop strength reduction would compute such
 /// an address again inside of the innermost loop: LLVM never hoists a division
@@ -166,7 +58,6 @@ struct Legalize : PassWrapper<Legalize, OperationPass<ModuleOp>> {
   }
   LogicalResult initialize(MLIRContext *context) override {
     RewritePatternSet arith(context), vector(context);
-    arith.add<TruncateDouble, TruncateToBF16, FmaToVectorFma>(context);
     arith::populateCeilFloorDivExpandOpsPatterns(arith);
     arithPatterns = std::move(arith);
     vector::populateVectorInsertExtractStridedSliceTransforms(vector);
@@ -178,18 +69,16 @@ struct Legalize : PassWrapper<Legalize, OperationPass<ModuleOp>> {
   }
   void runOnOperation() override {
     // A greedy rewrite visits every op several times: only when it has work.
-    bool math = false, arith = false, vector = false;
+    bool arith = false, vector = false;
     getOperation()->walk([&](Operation *op) {
-      math |= isa<math::MathDialect>(op->getDialect());
-      arith |=
-          isa<arith::TruncFOp, arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp>(op);
+      arith |= isa<arith::FloorDivSIOp, arith::CeilDivSIOp, arith::CeilDivUIOp>(op);
       vector |= isa<vector::InsertStridedSliceOp, vector::ExtractStridedSliceOp,
                     vector::ShapeCastOp, vector::TransposeOp>(op);
     });
     GreedyRewriteConfig config;
     config.setRegionSimplificationLevel(GreedySimplifyRegionLevel::Disabled);
     for (auto [wanted, patterns] :
-         {std::pair(arith || math, &arithPatterns), std::pair(vector, &vectorPatterns)})
+         {std::pair(arith, &arithPatterns), std::pair(vector, &vectorPatterns)})
       if (wanted && failed(applyPatternsGreedily(getOperation(), *patterns, config)))
         return signalPassFailure();
     hideQuotients(getOperation());

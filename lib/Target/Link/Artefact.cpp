@@ -7,6 +7,7 @@
 
 #include "kiln/Target/Link/Artefact.h"
 #include "GrowImage.h"
+#include "Note.h"
 #include "kiln/Target/Link/CRC32C.h"
 #include "llvm/Object/ArchiveWriter.h"
 #include "llvm/Support/MathExtras.h"
@@ -217,7 +218,14 @@ Error ArtefactFile::assemble(StringRef linked) {
   if (Error error = file->write(end, image->tail))
     return error;
   fileSize = end + image->tail.size();
-  return file->resize(fileSize);
+  if (Error error = file->resize(fileSize))
+    return error;
+  // Last, for the checksum is of the file as it is.
+  if (Error error = stampNote(*image, [&](uint64_t offset, MutableArrayRef<uint8_t> bytes) {
+        return file->read(offset, bytes);
+      }))
+    return error;
+  return file->write(0, image->head);
 }
 
 Error ArtefactFile::finish(StringRef linked) {

@@ -9,6 +9,7 @@
 #include "Audit.h"
 #include "ElfImage.h"
 #include "LldJob.h"
+#include "Note.h"
 #include "StubLibraries.h"
 #include "kiln/Target/Link/Artefact.h"
 #include "llvm/ObjCopy/ConfigManager.h"
@@ -20,8 +21,9 @@
 using namespace llvm;
 using namespace kiln;
 
-/// The object that defines kiln_weights, with a placeholder behind it.
-static std::string writePlaceholder(uint64_t alignment) {
+/// The object that defines kiln_weights, with a placeholder behind it, and that
+/// has the note, if any: what is done to them when the file is written.
+static std::string writePlaceholder(uint64_t alignment, StringRef note) {
   ElfStrings strings;
   std::string symbols(sizeof(Elf::Sym), '\0');
   Elf::Sym symbol;
@@ -39,6 +41,8 @@ static std::string writePlaceholder(uint64_t alignment) {
       // GNU ld marks the stack executable for an object without this one.
       {".note.GNU-stack", ELF::SHT_PROGBITS, 0, "", 0, 0, 1, 0},
   };
+  if (!note.empty())
+    sections.push_back({noteSection.str(), ELF::SHT_NOTE, ELF::SHF_ALLOC, note.str(), 0, 0, 4, 0});
   return writeElf(ELF::ET_REL, ELF::EM_X86_64, sections);
 }
 
@@ -89,7 +93,7 @@ Expected<std::string> kiln::linkShared(const LinkInputs &inputs) {
                            ")) } } INSERT AFTER .bss;\n")
                               .str();
   job.addFile(placement, "placement", "--script=");
-  addObjects(job, inputs, writePlaceholder(weightsSectionAlignment(inputs.weightsSize)));
+  addObjects(job, inputs, writePlaceholder(weightsSectionAlignment(inputs.weightsSize), writeBlankNote()));
   for (const StubLibrary &library : stubLibraries())
     job.addFile(library.bytes, library.soname);
   Expected<std::string> linked = job.run();
@@ -135,7 +139,7 @@ Expected<std::string> kiln::linkRelocatable(const LinkInputs &inputs) {
     job.add(root.str());
   }
   // A page: a user's program should not be aligned to huge pages by one object.
-  addObjects(job, inputs, writePlaceholder(4096));
+  addObjects(job, inputs, writePlaceholder(4096, ""));
   Expected<std::string> linked = job.run();
   if (!linked)
     return linked.takeError();

@@ -17,8 +17,7 @@ using namespace kiln;
 
 Expr kiln::bytesOf(Type tensor) {
   Type element = cast<RankedTensorType>(tensor).getElementType();
-  int64_t bytes = element.isInteger(1) ? 1 : element.getIntOrFloatBitWidth() / 8;
-  return elementCount(shapeOf(tensor)) * Expr(bytes);
+  return elementCount(shapeOf(tensor)) * Expr(elementBytes(element));
 }
 
 unsigned ProgramLayout::symbolIndex(StringRef name) const {
@@ -33,12 +32,34 @@ bool ProgramLayout::isLate(const Expr &expr) const {
   return late;
 }
 
-bool ProgramLayout::isLate(Type tensor) const { return isLate(elementCount(shapeOf(tensor))); }
+bool ProgramLayout::isLate(plan::AllocOp alloc) const {
+  return alloc.getOnHeap() || isLate(alloc.getType());
+}
+
+bool ProgramLayout::isLate(Type tensor) const {
+  // Not of the number of elements: that is known when a dim is 0.
+  return llvm::any_of(shapeOf(tensor), [&](const Expr &dim) { return isLate(dim); });
+}
+
+bool ProgramLayout::isEarly(plan::BindOp bind) const {
+  return !bind.getSymbols().empty() &&
+         symbolIndex(cast<StringAttr>(bind.getSymbols()[0]).getValue()) < numBoundSymbols;
+}
+
+bool ProgramLayout::isEarly(plan::RequireOp require) const {
+  // One in a branch holds there alone.
+  return isa<plan::ProgramOp>(require->getParentOp()) &&
+         llvm::none_of(exprsOf(require.getPair()), [&](const Expr &e) { return isLate(e); });
+}
 
 static Value behindViews(Value value) {
-  while (auto view = value.getDefiningOp<plan::ViewOp>())
-    value = view.getSource();
-  return value;
+  for (;;)
+    if (auto view = value.getDefiningOp<plan::ViewOp>())
+      value = view.getSource();
+    else if (auto slot = value.getDefiningOp<plan::SlotOp>())
+      value = slot.getStack();
+    else
+      return value;
 }
 
 static void collectSymbols(plan::ProgramOp program, ProgramLayout &layout) {
@@ -46,12 +67,22 @@ static void collectSymbols(plan::ProgramOp program, ProgramLayout &layout) {
     layout.symbols.push_back(cast<StringAttr>(name).str());
   layout.numInputSymbols = layout.symbols.size();
   SmallVector<std::string> late;
-  for (auto bind : program.getBody().front().getOps<plan::BindOp>()) {
-    bool early = isa<BlockArgument>(behindViews(bind.getTensor()));
-    layout.readsInputs |= early;
-    for (Attribute name : bind.getSymbols())
-      (early ? layout.symbols : late).push_back(cast<StringAttr>(name).str());
-  }
+  program.getBody().walk([&](Operation *op) {
+    llvm::TypeSwitch<Operation *>(op)
+        .Case([&](plan::BindOp bind) {
+          bool early = bind->getParentOp() == program.getOperation() &&
+                       isa<BlockArgument>(behindViews(bind.getTensor()));
+          layout.readsInputs |= early;
+          for (Attribute name : bind.getSymbols())
+            (early ? layout.symbols : late).push_back(cast<StringAttr>(name).str());
+        })
+        .Case([&](plan::DefineOp define) {
+          for (Attribute name : define.getSymbols())
+            if (!llvm::is_contained(late, cast<StringAttr>(name).str()))
+              late.push_back(cast<StringAttr>(name).str());
+        })
+        .Case([&](plan::LoopOp loop) { late.push_back(loop.getIteration().str()); });
+  });
   layout.numBoundSymbols = layout.symbols.size();
   llvm::append_range(layout.symbols, late);
 }
@@ -69,6 +100,96 @@ static void collectWeights(plan::ProgramOp program, ProgramLayout &layout) {
   }
 }
 
+namespace {
+/// Numbers steps, launches and constraints, and finds how long buffers live.
+class StepWalk {
+public:
+  explicit StepWalk(ProgramLayout &layout) : layout(layout) {}
+
+  void visit(Block &block) {
+    for (Operation &op : block)
+      visit(op);
+  }
+
+private:
+  void visit(Operation &op) {
+    ++step;
+    for (Value operand : op.getOperands())
+      use(operand);
+    llvm::TypeSwitch<Operation *>(&op)
+        .Case([&](plan::AllocOp alloc) {
+          if (layout.isLate(alloc))
+            return;
+          layout.arenaOf[alloc.getBuffer()] = static_cast<unsigned>(layout.arena.size());
+          layout.arena.push_back({alloc.getType(), step, step});
+        })
+        .Case([&](plan::LaunchOp launch) {
+          layout.indexOf[launch] = static_cast<unsigned>(layout.launches.size());
+          layout.launches.push_back({launch.getKernel().str(), launch.getNodes().str()});
+        })
+        .Case([&](plan::RequireOp require) {
+          layout.indexOf[require] = static_cast<unsigned>(layout.constraints.size());
+          layout.constraints.push_back(require.getText().str());
+        })
+        .Case([&](plan::IfOp branch) {
+          visit(branch.getThenRegion().front());
+          visit(branch.getElseRegion().front());
+        })
+        .Case([&](plan::LoopOp loop) {
+          visit(loop.getBody().front());
+          // The next iteration reads them again.
+          ++step;
+          auto isOutside = [&](Value value) {
+            return !loop.getBody().isAncestor(value.getParentRegion());
+          };
+          loop.getBody().walk([&](Operation *inner) {
+            for (Value operand : inner->getOperands())
+              use(operand, isOutside);
+          });
+        });
+  }
+
+  /// Every buffer that a value may be.
+  void collectOrigins(Value value, llvm::SetVector<Value> &origins) {
+    value = behindViews(value);
+    if (!origins.insert(value))
+      return;
+    auto from = [&](Value other) { collectOrigins(other, origins); };
+    if (auto argument = dyn_cast<BlockArgument>(value)) {
+      if (auto loop = dyn_cast<plan::LoopOp>(argument.getOwner()->getParentOp()))
+        from(loop.getBuffers()[argument.getArgNumber()]);
+      return;
+    }
+    unsigned number = cast<OpResult>(value).getResultNumber();
+    llvm::TypeSwitch<Operation *>(value.getDefiningOp())
+        .Case([&](plan::AlternateOp alternate) {
+          from(alternate.getEven());
+          from(alternate.getOdd());
+        })
+        .Case([&](plan::IfOp branch) {
+          from(branch.getThenRegion().front().getTerminator()->getOperand(number));
+          from(branch.getElseRegion().front().getTerminator()->getOperand(number));
+        })
+        .Case([&](plan::LoopOp loop) {
+          from(loop.getInits()[number]);
+          from(loop.getBody().front().getTerminator()->getOperand(number + loop.getConditional()));
+        });
+  }
+
+  void use(Value value, function_ref<bool(Value)> counts = nullptr) {
+    llvm::SetVector<Value> origins;
+    collectOrigins(value, origins);
+    for (Value origin : origins)
+      if (auto it = layout.arenaOf.find(origin);
+          it != layout.arenaOf.end() && (!counts || counts(origin)))
+        layout.arena[it->second].last = std::max(layout.arena[it->second].last, step);
+  }
+
+  ProgramLayout &layout;
+  uint32_t step = 0;
+};
+} // namespace
+
 ProgramLayout kiln::layoutProgram(plan::ProgramOp program) {
   ProgramLayout layout;
   collectSymbols(program, layout);
@@ -76,29 +197,6 @@ ProgramLayout kiln::layoutProgram(plan::ProgramOp program) {
   for (Type type : program.getOutputTypes().getAsValueRange<TypeAttr>())
     layout.outputs.push_back(cast<RankedTensorType>(type));
 
-  auto use = [&](Value value, uint32_t at) {
-    if (auto it = layout.arenaOf.find(behindViews(value)); it != layout.arenaOf.end())
-      layout.arena[it->second].last = std::max(layout.arena[it->second].last, at);
-  };
-  for (Operation &op : program.getBody().front()) {
-    auto next = static_cast<uint32_t>(layout.launches.size());
-    llvm::TypeSwitch<Operation *>(&op)
-        .Case([&](plan::AllocOp alloc) {
-          if (layout.isLate(alloc.getType()))
-            return;
-          layout.arenaOf[alloc.getBuffer()] = static_cast<unsigned>(layout.arena.size());
-          layout.arena.push_back({alloc.getType(), next, next});
-        })
-        .Case([&](plan::LaunchOp launch) {
-          for (Value operand : launch->getOperands())
-            use(operand, next);
-          layout.launches.push_back({launch.getKernel().str(), launch.getNodes().str()});
-        })
-        // What is read between launches must outlive the launch before.
-        .Case([&](plan::BindOp bind) { use(bind.getTensor(), next ? next - 1 : 0); })
-        .Case([&](plan::RequireOp require) {
-          layout.constraints.push_back(require.getText().str());
-        });
-  }
+  StepWalk(layout).visit(program.getBody().front());
   return layout;
 }

@@ -14,6 +14,7 @@
 #include "dialects/Kiln/IR/TensorTypes.h"
 #include "kiln-c/ModuleABI.h"
 #include "kiln/Target/Program/Program.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/IR/Constants.h"
 #include "llvm/IR/DerivedTypes.h"
 #include "llvm/IR/GlobalVariable.h"
@@ -63,15 +64,23 @@ private:
   llvm::StringMap<Constant *> strings;
 };
 
-/// DLPack's type codes.
+/// DLPack's type codes. Types of less than 8 bits take a byte all the same.
 kiln_module_dtype dtypeOf(Type element) {
-  uint8_t bits = static_cast<uint8_t>(element.isInteger(1) ? 8 : element.getIntOrFloatBitWidth());
-  uint8_t code = element.isInteger(1)          ? 6
-                 : element.isBF16()            ? 4
-                 : isa<FloatType>(element)     ? 2
-                 : element.isUnsignedInteger() ? 1
-                                               : 0;
-  return {code, bits, 1};
+  unsigned bits = element.isInteger(1) ? 8 : element.getIntOrFloatBitWidth();
+  uint8_t code = llvm::TypeSwitch<Type, uint8_t>(element)
+                     .Case([](Float8E4M3FNType) { return 10; })
+                     .Case([](Float8E4M3FNUZType) { return 11; })
+                     .Case([](Float8E5M2Type) { return 12; })
+                     .Case([](Float8E5M2FNUZType) { return 13; })
+                     .Case([](Float6E2M3FNType) { return 15; })
+                     .Case([](Float6E3M2FNType) { return 16; })
+                     .Case([](Float4E2M1FNType) { return 17; })
+                     .Case([](BFloat16Type) { return 4; })
+                     .Case([](FloatType) { return 2; })
+                     .Default([](Type type) {
+                       return type.isInteger(1) ? 6 : type.isUnsignedInteger() ? 1 : 0;
+                     });
+  return {code, static_cast<uint8_t>(bits), 1};
 }
 } // namespace
 
@@ -137,6 +146,9 @@ void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout,
       new llvm::GlobalVariable(module, llvm::ArrayType::get(llvm::Type::getInt8Ty(w.context), 0),
                                true, llvm::GlobalValue::ExternalLinkage, nullptr, "kiln_weights");
   weightsBase->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  SmallVector<Constant *> batchAxes;
+  for (int32_t axis : info.batchAxes)
+    batchAxes.push_back(w.u32(static_cast<uint64_t>(axis)));
   Constant *digest = llvm::ConstantDataArray::get(w.context, ArrayRef<uint8_t>(info.digest));
   Constant *table = w.record({
       w.u32(KILN_MODULE_MAGIC),
@@ -173,6 +185,8 @@ void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout,
       module.getFunction("kiln_generated_run"),
       w.u32(layout.readsInputs),
       w.u32(0),
+      w.array(batchAxes),
+      info.batchObstacle.empty() ? w.null() : w.text(info.batchObstacle),
   });
   auto *global =
       new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::ExternalLinkage,

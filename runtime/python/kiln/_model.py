@@ -35,6 +35,10 @@ class Status(enum.IntEnum):
     CORRUPT = 12
     IO = 13
     INTERNAL = 14
+    OVERLOADED = 32
+    CANCELLED = 33
+    DEADLINE = 34
+    CLOSED = 35
 
 
 class Error(RuntimeError):
@@ -61,34 +65,50 @@ TensorSpec.__doc__ = """An input or output. shape has a number for each static d
 for the others; late: the dims are known only after a run."""
 
 
-def _bfloat16():
-    """numpy has no bfloat16 of its own; ml_dtypes brings one."""
+# Types that ml_dtypes brings to numpy: (DLPack's code, bits) and what numpy has in their place without it.
+_EXTENSIONS = {
+    "bfloat16": ((_native.DL_BFLOAT, 16), "u2"),
+    "float8_e4m3fn": ((10, 8), "u1"),
+    "float8_e4m3fnuz": ((11, 8), "u1"),
+    "float8_e5m2": ((12, 8), "u1"),
+    "float8_e5m2fnuz": ((13, 8), "u1"),
+    "float6_e2m3fn": ((15, 6), "u1"),
+    "float6_e3m2fn": ((16, 6), "u1"),
+    "float4_e2m1fn": ((17, 4), "u1"),
+    "int4": ((_native.DL_INT, 4), "i1"),
+    "uint4": ((_native.DL_UINT, 4), "u1"),
+    "int2": ((_native.DL_INT, 2), "i1"),
+    "uint2": ((_native.DL_UINT, 2), "u1"),
+}
+
+
+def _extension(name, otherwise):
     try:
         import ml_dtypes
 
-        return numpy.dtype(ml_dtypes.bfloat16)
-    except ImportError:
-        return numpy.dtype(numpy.uint16)
+        return numpy.dtype(getattr(ml_dtypes, name))
+    except (ImportError, AttributeError):
+        return numpy.dtype(otherwise)
 
 
 def _numpy_type(dtype):
-    bytes_ = dtype.bits // 8
-    if dtype.code == _native.DL_BFLOAT:
-        return _bfloat16()
+    for name, (key, otherwise) in _EXTENSIONS.items():
+        if key == (dtype.code, dtype.bits):
+            return _extension(name, otherwise)
     if dtype.code == _native.DL_BOOL:
         return numpy.dtype(numpy.bool_)
     kinds = {_native.DL_INT: "i", _native.DL_UINT: "u", _native.DL_FLOAT: "f"}
     if dtype.code not in kinds:
         raise Error(Status.UNSUPPORTED, f"element type {dtype.code} has no numpy counterpart")
-    return numpy.dtype(f"{kinds[dtype.code]}{bytes_}")
+    return numpy.dtype(f"{kinds[dtype.code]}{dtype.bits // 8}")
 
 
 _CODES = {"i": _native.DL_INT, "u": _native.DL_UINT, "f": _native.DL_FLOAT, "b": _native.DL_BOOL}
 
 
 def _dlpack_type(dtype):
-    if dtype.name == "bfloat16":
-        return _native.DLDataType(_native.DL_BFLOAT, 16, 1)
+    if dtype.name in _EXTENSIONS:
+        return _native.DLDataType(*_EXTENSIONS[dtype.name][0], 1)
     if dtype.kind not in _CODES or not dtype.isnative:
         raise Error(Status.INVALID_TYPE, f"arrays of {dtype} cannot be inputs")
     return _native.DLDataType(_CODES[dtype.kind], dtype.itemsize * 8, 1)
@@ -257,6 +277,9 @@ class Model:
         self.target = info.target.decode()
         self.producer = info.producer.decode()
         self.digest = bytes(info.digest).hex()
+        self.batch = info.batch.decode() if info.batch else None
+        self.separable = bool(info.separable)
+        self.batch_obstacle = info.batch_obstacle.decode() if info.batch_obstacle else None
         # Fails now rather than at the first run when the device is not there.
         handles.sessions.append(handles.create_session())
         self._free = list(handles.sessions)

@@ -70,7 +70,7 @@ class TensorSpec(ctypes.Structure):
         ("rank", c_uint32),
         ("dims", POINTER(DimSpec)),
         ("flags", c_uint32),
-        ("reserved", c_uint32),
+        ("batch_axis", c_int32),
     ]
 
 
@@ -91,6 +91,9 @@ class ModelInfo(ctypes.Structure):
         ("num_launches", c_uint32),
         ("num_weights", c_uint32),
         ("weights_size", c_uint64),
+        ("separable", c_uint32),
+        ("reserved", c_uint32),
+        ("batch_obstacle", c_char_p),
     ]
 
 
@@ -129,6 +132,68 @@ class SessionOptions(ctypes.Structure):
     ]
 
 
+class BatcherOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("workers", c_uint32),
+        ("session_threads", c_uint32),
+        ("executor", c_void_p),
+        ("max_batch", c_uint32),
+        ("queue_limit", c_uint32),
+        ("max_wait_us", c_uint32),
+        ("max_exec_us", c_uint32),
+        ("spin_us", c_uint32),
+        ("flags", c_uint32),
+        ("rate", c_uint32),
+        ("burst", c_uint32),
+        ("slow_elements", c_uint64),
+        ("target_p99_us", c_uint32),
+        ("cooldown_ms", c_uint32),
+        ("error", c_char_p),
+        ("error_size", c_size_t),
+    ]
+
+
+BATCH_DONE = ctypes.CFUNCTYPE(
+    None, c_void_p, c_uint64, c_int32, POINTER(POINTER(DLTensor)), c_uint32
+)
+
+
+class SubmitOptions(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        ("priority", c_uint32),
+        ("deadline_us", c_uint32),
+        ("block_us", c_uint32),
+        ("reserved", c_uint32),
+        ("done", BATCH_DONE),
+        ("user", c_void_p),
+    ]
+
+
+_COUNTS = (
+    "accepted completed failed cancelled expired late refused_full refused_rate refused_deadline "
+    "batches rows splits retries closed_early by_callers direct slow_batches busy_ns"
+).split()
+
+
+class BatcherStats(ctypes.Structure):
+    _fields_ = [
+        ("struct_size", c_size_t),
+        *((name, c_uint64) for name in _COUNTS),
+        ("waiting", c_uint32),
+        ("waiting_peak", c_uint32),
+        ("batch_limit", c_uint32),
+        ("level", c_uint32),
+        ("degradations", c_uint64),
+        ("recoveries", c_uint64),
+        ("batch_sizes", c_uint64 * 17),
+        ("queue_times", c_uint64 * 40),
+        ("run_times", c_uint64 * 40),
+        ("total_times", c_uint64 * 40),
+    ]
+
+
 _CALLS = {
     "kiln_open": (c_int32, [c_char_p, POINTER(OpenOptions), POINTER(c_void_p)]),
     "kiln_close": (c_int32, [c_void_p]),
@@ -157,6 +222,22 @@ _CALLS = {
         ],
     ),
     "kiln_status_name": (c_char_p, [c_int32]),
+    "kiln_batcher_create": (c_int32, [c_void_p, POINTER(BatcherOptions), POINTER(c_void_p)]),
+    "kiln_batcher_submit": (
+        c_int32,
+        [
+            c_void_p,
+            POINTER(POINTER(DLTensor)),
+            c_uint32,
+            c_void_p,
+            c_uint32,
+            POINTER(SubmitOptions),
+            POINTER(c_uint64),
+        ],
+    ),
+    "kiln_batcher_cancel": (c_int32, [c_void_p, c_uint64]),
+    "kiln_batcher_close": (c_int32, [c_void_p, c_uint32]),
+    "kiln_batcher_get_stats": (c_int32, [c_void_p, POINTER(BatcherStats)]),
 }
 
 

@@ -3,6 +3,7 @@
 """The package on the test model: test_kiln.py model.so. Exits with 77 without numpy."""
 
 import gc
+import os
 import sys
 import threading
 import unittest
@@ -120,6 +121,68 @@ class ModelTest(unittest.TestCase):
         for thread in threads:
             thread.join()
         self.assertEqual(wrong, [])
+
+
+class BatcherTest(unittest.TestCase):
+    def setUp(self):
+        self.model = kiln.load(os.path.join(os.path.dirname(MODEL), "batch.so"), threads=1)
+        self.random = np.random.default_rng(2)
+
+    def rows(self, n, k=5):
+        return self.random.standard_normal((n, k)).astype(np.float32)
+
+    def assert_right(self, outputs, x, bias=1):
+        y = 2 * x + np.float32(bias)
+        np.testing.assert_array_equal(outputs["y"], y)
+        np.testing.assert_array_equal(outputs["t"], y.T)
+        np.testing.assert_array_equal(outputs["ends"], y[:, [0, -1]].reshape(-1))
+        np.testing.assert_array_equal(outputs["shared"], [bias])
+
+    def test_specs(self):
+        self.assertTrue(self.model.separable)
+        self.assertEqual(self.model.batch, "n")
+        other = kiln.load(MODEL)
+        self.assertFalse(other.separable)
+        with self.assertRaisesRegex(kiln.Error, "cannot be batched along 'n'"):
+            kiln.Batcher(other)
+
+    def test_futures(self):
+        with kiln.Batcher(self.model, max_batch=8, max_wait_us=500) as batcher:
+            requests = [self.rows(1 + i % 3, 4 + i % 2) for i in range(60)]
+            futures = [batcher.submit({"x": x}) for x in requests]
+            for x, future in zip(requests, futures):
+                self.assert_right(future.result(timeout=60), x)
+            self.assertEqual(batcher.stats()["completed"], 60)
+
+    def test_inputs_and_options(self):
+        with kiln.Batcher(self.model) as batcher:
+            x = self.rows(2, 6)
+            wide = self.rows(4, 6)
+            self.assert_right(batcher.run({"x": x, "bias": np.float32([3])}), x, 3)
+            # Strides are no obstacle.
+            self.assert_right(batcher.run({"x": wide[::2]}, priority="high", deadline=30, block=1), wide[::2])
+            with self.assertRaises(kiln.Error) as caught:
+                batcher.run({"x": np.full((1, 5), 666, np.float32)})
+            self.assertEqual(caught.exception.status, kiln.Status.CONSTRAINT)
+            with self.assertRaises(kiln.Error) as caught:
+                batcher.submit({"x": np.zeros((2, 600), np.float32)})
+            self.assertEqual(caught.exception.status, kiln.Status.INVALID_SHAPE)
+        with self.assertRaises(kiln.Error):
+            kiln.Batcher(self.model, nonsense=1)
+        with self.assertRaisesRegex(kiln.Error, "max_batch: expected 0 to 65536"):
+            kiln.Batcher(self.model, max_batch=100000)
+
+    def test_results_outlive_everything(self):
+        batcher = kiln.Batcher(self.model)
+        x = self.rows(3)
+        result = batcher.run({"x": x})
+        batcher.close()
+        with self.assertRaises(kiln.Error):
+            batcher.submit({"x": x})
+        del batcher
+        self.model = None
+        gc.collect()
+        self.assert_right(result, x)
 
 
 if __name__ == "__main__":

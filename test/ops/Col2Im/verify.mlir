@@ -69,3 +69,21 @@ func.func @col2im_rejects_c3_too_few_counts(%x: tensor<1x5x5xf32>) {
   %0 = kiln.col2im %x {block = #kiln.exprs<"1", "5">, counts = #kiln.exprs<"5">, dilations = array<i64: 1, 1>, image = #kiln.exprs<"5", "5">, pads = array<i64: 0, 0>, strides = array<i64: 1, 1>} : (tensor<1x5x5xf32>) -> tensor<1x1x5x5xf32>
   return
 }
+
+// -----
+
+func.func @col2im_rejects_c3(%x: tensor<1x5x5xf32>) {
+  // expected-error @+2 {{(C3) sizes of the block must be positive, of image and counts not negative}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kiln.col2im %x {image = #kiln.exprs<"-5">, block = #kiln.exprs<"5">, counts = #kiln.exprs<"5">, strides = array<i64: 1>, dilations = array<i64: 1>, pads = array<i64: 0>} : (tensor<1x5x5xf32>) -> tensor<1x1x5xf32>
+  return
+}
+
+// -----
+
+func.func @col2im_rejects_c3_empty_blocks(%x: tensor<1x5x5xf32>) {
+  // expected-error @+2 {{(C3) sizes of the block must be positive, of image and counts not negative}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kiln.col2im %x {image = #kiln.exprs<"5">, block = #kiln.exprs<"0">, counts = #kiln.exprs<"5">, strides = array<i64: 1>, dilations = array<i64: 1>, pads = array<i64: 0>} : (tensor<1x5x5xf32>) -> tensor<1x1x5xf32>
+  return
+}

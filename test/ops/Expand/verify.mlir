@@ -78,3 +78,12 @@ func.func @tile_rejects_c1_negative(%x: tensor<3x2xf32>) {
   %0 = kiln.tile %x {repeats = #kiln.exprs<"2", "-1">} : (tensor<3x2xf32>) -> tensor<6x2xf32>
   return
 }
+
+// -----
+
+func.func @broadcast_to_rejects_c3(%x: tensor<1xf32>) {
+  // expected-error @+2 {{(C3) a size of the shape is negative}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kiln.broadcast_to %x {shape = #kiln.exprs<"-4">} : (tensor<1xf32>) -> tensor<1xf32>
+  return
+}

@@ -131,3 +131,21 @@ func.func @gather_nd_rejects_c2_unknown(%a: tensor<3x9xf32>, %b: tensor<5x?xi64,
   %0 = kiln.gather_nd %a, %b {batch_dims = 0 : i64} : (tensor<3x9xf32>, tensor<5x?xi64, #kiln.dims<"k">>) -> tensor<5xf32>
   return
 }
+
+// -----
+
+func.func @gather_shows_negative_axes(%a: tensor<9x4xf32>, %b: tensor<2xi64>) {
+  // expected-error @+2 {{(C1) axis -1 is out of range for rank 2}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kiln.gather %a, %b {axis = -1 : i64} : (tensor<9x4xf32>, tensor<2xi64>) -> tensor<9x2xf32>
+  return
+}
+
+// -----
+
+func.func @gather_nd_shows_negative_counts(%a: tensor<9x4xf32>, %b: tensor<2x1xi64>) {
+  // expected-error @+2 {{(C1) -1 batch dims for ranks 2 and 2}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kiln.gather_nd %a, %b {batch_dims = -1 : i64} : (tensor<9x4xf32>, tensor<2x1xi64>) -> tensor<2x4xf32>
+  return
+}

@@ -55,7 +55,7 @@ func.func @pad_rejects_c1(%x: tensor<3x3xf32>) {
 // -----
 
 func.func @pad_rejects_c2_without_a_value(%x: tensor<3xf32>) {
-  // expected-error @+2 {{(C2) mode constant, and no other, needs a value of type tensor<'f32'>}}
+  // expected-error @+2 {{(C2) mode constant, and no other, needs a value of type 'tensor<f32>'}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kiln.pad %x {after = #kiln.exprs<"1">, before = #kiln.exprs<"1">, mode = "constant"} : (tensor<3xf32>) -> tensor<5xf32>
   return
@@ -64,7 +64,7 @@ func.func @pad_rejects_c2_without_a_value(%x: tensor<3xf32>) {
 // -----
 
 func.func @pad_rejects_c2_with_a_value(%a: tensor<3xf32>, %b: tensor<f32>) {
-  // expected-error @+2 {{(C2) mode constant, and no other, needs a value of type tensor<'f32'>}}
+  // expected-error @+2 {{(C2) mode constant, and no other, needs a value of type 'tensor<f32>'}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kiln.pad %a, %b {after = #kiln.exprs<"1">, before = #kiln.exprs<"1">, mode = "edge"} : (tensor<3xf32>, tensor<f32>) -> tensor<5xf32>
   return
@@ -73,7 +73,7 @@ func.func @pad_rejects_c2_with_a_value(%a: tensor<3xf32>, %b: tensor<f32>) {
 // -----
 
 func.func @pad_rejects_c2_another_value(%a: tensor<3xf32>, %b: tensor<1xf32>) {
-  // expected-error @+2 {{(C2) mode constant, and no other, needs a value of type tensor<'f32'>}}
+  // expected-error @+2 {{(C2) mode constant, and no other, needs a value of type 'tensor<f32>'}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kiln.pad %a, %b {after = #kiln.exprs<"1">, before = #kiln.exprs<"1">, mode = "constant"} : (tensor<3xf32>, tensor<1xf32>) -> tensor<5xf32>
   return

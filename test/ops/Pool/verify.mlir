@@ -258,3 +258,12 @@ func.func @max_unpool_rejects_c2_shape(%a: tensor<1x1x2xf32>, %b: tensor<1x1x2xi
   %0 = kiln.max_unpool %a, %b {indexed = #kiln.exprs<"1", "1", "4">, shape = #kiln.exprs<"4">} : (tensor<1x1x2xf32>, tensor<1x1x2xi64>) -> tensor<4xf32>
   return
 }
+
+// -----
+
+func.func @max_unpool_rejects_c3(%x: tensor<1x1x2xf32>, %i: tensor<1x1x2xi64>) {
+  // expected-error @+2 {{(C3) a size of indexed or shape is negative}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kiln.max_unpool %x, %i {indexed = #kiln.exprs<"1", "1", "4">, shape = #kiln.exprs<"1", "1", "-4">} : (tensor<1x1x2xf32>, tensor<1x1x2xi64>) -> tensor<1x1x4xf32>
+  return
+}

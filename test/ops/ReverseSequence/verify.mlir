@@ -51,3 +51,12 @@ func.func @reverse_sequence_rejects_c2_rank(%a: tensor<4x3xf32>, %b: tensor<i64>
   %0 = kiln.reverse_sequence %a, %b {batch_axis = 1 : i64, time_axis = 0 : i64} : (tensor<4x3xf32>, tensor<i64>) -> tensor<4x3xf32>
   return
 }
+
+// -----
+
+func.func @reverse_sequence_shows_negative_axes(%x: tensor<3x2xf32>, %l: tensor<2xi64>) {
+  // expected-error @+2 {{(C1) batch axis -1 and time axis 0 for rank 2}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kiln.reverse_sequence %x, %l {batch_axis = -1 : i64, time_axis = 0 : i64} : (tensor<3x2xf32>, tensor<2xi64>) -> tensor<3x2xf32>
+  return
+}

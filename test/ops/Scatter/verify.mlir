@@ -19,7 +19,7 @@ func.func @scatter_elements_dynamic(%a: tensor<?x4xi1, #kiln.dims<"n">>, %b: ten
 // -----
 
 func.func @scatter_elements_rejects_c1_axis(%a: tensor<9xf32>, %b: tensor<2xi64>, %c: tensor<2xf32>) {
-  // expected-error @+2 {{(C1) axis 1 and reduction 'none' for rank 1}}
+  // expected-error @+2 {{(C1) axis 1 is out of range for rank 1}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kiln.scatter_elements %a, %b, %c {axis = 1 : i64, reduction = "none"} : (tensor<9xf32>, tensor<2xi64>, tensor<2xf32>) -> tensor<9xf32>
   return
@@ -28,7 +28,7 @@ func.func @scatter_elements_rejects_c1_axis(%a: tensor<9xf32>, %b: tensor<2xi64>
 // -----
 
 func.func @scatter_elements_rejects_c1_reduction(%a: tensor<9xf32>, %b: tensor<2xi64>, %c: tensor<2xf32>) {
-  // expected-error @+2 {{(C1) axis 0 and reduction 'sub' for rank 1}}
+  // expected-error @+2 {{(C1) unknown reduction 'sub'}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kiln.scatter_elements %a, %b, %c {axis = 0 : i64, reduction = "sub"} : (tensor<9xf32>, tensor<2xi64>, tensor<2xf32>) -> tensor<9xf32>
   return
@@ -163,7 +163,7 @@ func.func @tensor_scatter_dynamic(%a: tensor<?x9x4xf16, #kiln.dims<"b">>, %b: te
 // -----
 
 func.func @tensor_scatter_rejects_c1_batch(%a: tensor<2x9x4xf32>, %b: tensor<2x1x4xf32>) {
-  // expected-error @+2 {{(C1) axis 0 for a cache of rank 3}}
+  // expected-error @+2 {{(C1) axis 0 is the batch}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kiln.tensor_scatter %a, %b {axis = 0 : i64, circular = false} : (tensor<2x9x4xf32>, tensor<2x1x4xf32>) -> tensor<2x9x4xf32>
   return
@@ -172,7 +172,7 @@ func.func @tensor_scatter_rejects_c1_batch(%a: tensor<2x9x4xf32>, %b: tensor<2x1
 // -----
 
 func.func @tensor_scatter_rejects_c1_range(%a: tensor<2x9x4xf32>, %b: tensor<2x1x4xf32>) {
-  // expected-error @+2 {{(C1) axis 3 for a cache of rank 3}}
+  // expected-error @+2 {{(C1) axis 3 is out of range for rank 3}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kiln.tensor_scatter %a, %b {axis = 3 : i64, circular = false} : (tensor<2x9x4xf32>, tensor<2x1x4xf32>) -> tensor<2x9x4xf32>
   return
@@ -211,5 +211,14 @@ func.func @tensor_scatter_rejects_c3_rank(%a: tensor<2x9x4xf32>, %b: tensor<2x1x
   // expected-error @+2 {{(C3) needs 2 starts, not 'tensor<i64>'}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kiln.tensor_scatter %a, %b, %c {axis = 1 : i64, circular = false} : (tensor<2x9x4xf32>, tensor<2x1x4xf32>, tensor<i64>) -> tensor<2x9x4xf32>
+  return
+}
+
+// -----
+
+func.func @tensor_scatter_rejects_c2_ranks(%c: tensor<2x9x4xf32>, %u: tensor<2x1xf32>) {
+  // expected-error @+2 {{(C2) cannot update 'tensor<2x9x4xf32>' by 'tensor<2x1xf32>'}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kiln.tensor_scatter %c, %u {axis = 1 : i64, circular = false} : (tensor<2x9x4xf32>, tensor<2x1xf32>) -> tensor<2x9x4xf32>
   return
 }

@@ -55,7 +55,7 @@ func.func @slice_rejects_c3_size(%x: tensor<4xf32>) {
 // -----
 
 func.func @slice_rejects_c3_above(%x: tensor<4xf32>) {
-  // expected-error @+2 {{(C3) the slice of axis 0 reads elements 1 to 4 of 4}}
+  // expected-error @+2 {{(C3) the slice of axis 0 reads 4 elements from 1 in steps of 1 of 4}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kiln.slice %x {sizes = #kiln.exprs<"4">, starts = #kiln.exprs<"1">, steps = #kiln.exprs<"1">} : (tensor<4xf32>) -> tensor<4xf32>
   return
@@ -64,8 +64,17 @@ func.func @slice_rejects_c3_above(%x: tensor<4xf32>) {
 // -----
 
 func.func @slice_rejects_c3_below(%x: tensor<4xf32>) {
-  // expected-error @+2 {{(C3) the slice of axis 0 reads elements 1 to -1 of 4}}
+  // expected-error @+2 {{(C3) the slice of axis 0 reads 3 elements from 1 in steps of -1 of 4}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kiln.slice %x {sizes = #kiln.exprs<"3">, starts = #kiln.exprs<"1">, steps = #kiln.exprs<"-1">} : (tensor<4xf32>) -> tensor<3xf32>
+  return
+}
+
+// -----
+
+func.func @slice_rejects_c3_beyond_integers(%x: tensor<4xf32>) {
+  // expected-error @+2 {{(C3) the slice of axis 0 reads 3 elements from 1 in steps of 9223372036854775807 of 4}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kiln.slice %x {sizes = #kiln.exprs<"3">, starts = #kiln.exprs<"1">, steps = #kiln.exprs<"9223372036854775807">} : (tensor<4xf32>) -> tensor<3xf32>
   return
 }

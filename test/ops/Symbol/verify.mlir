@@ -49,7 +49,7 @@ func.func @bind_rejects_floats(%v: tensor<1xf32>) {
 // -----
 
 func.func @require_rejects_three() {
-  // expected-error @+1 {{compares two expressions, got 3}}
+  // expected-error @+1 {{(C1) compares two expressions, got 3}}
   kiln.require #kiln.exprs<"a", "b", "c"> "text"
   return
 }
@@ -72,5 +72,44 @@ func.func @dims_reject_other_spellings(%x: tensor<?xf32, #kiln.dims<"n*2">>) {
 
 // expected-error @+1 {{#kiln.dims has 1 expressions for 2 dynamic dimensions}}
 func.func @dims_reject_another_count(%x: tensor<?x?xf32, #kiln.dims<"n">>) {
+  return
+}
+
+// -----
+
+func.func @shape_rejects_c1(%x: tensor<2x3xf32>) {
+  // expected-error @+2 {{(C1) dims [0, 3) of rank 2}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kiln.shape %x {start = 0 : i64, end = 3 : i64} : (tensor<2x3xf32>) -> tensor<3xi64>
+  return
+}
+
+// -----
+
+func.func @farthest_rejects_c1(%x: tensor<2xi64>) {
+  // expected-error @+2 {{(C1) low must be one number, not 2}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kiln.farthest %x {low = #kiln.exprs<"0", "1">} : (tensor<2xi64>) -> tensor<i64>
+  return
+}
+
+// -----
+
+// CHECK-LABEL: @relations
+func.func @relations(%x: tensor<?xi32, #kiln.dims<"n">>) {
+  // CHECK: kiln.farthest %{{.*}} {low = #kiln.exprs<"-n">} : (tensor<?xi32, #kiln.dims<"n">>) -> tensor<i64>
+  %0 = kiln.farthest %x {low = #kiln.exprs<"-n">} : (tensor<?xi32, #kiln.dims<"n">>) -> tensor<i64>
+  // CHECK: kiln.require <"n", "m"> "text" {relation = "at_most"}
+  kiln.require #kiln.exprs<"n", "m"> "text" {relation = "at_most"}
+  // CHECK: kiln.require <"n", "m"> "text" {relation = "broadcast"}
+  kiln.require #kiln.exprs<"n", "m"> "text" {relation = "broadcast"}
+  return
+}
+
+// -----
+
+func.func @require_rejects_unknown_relations() {
+  // expected-error @+1 {{unknown relation 'less'}}
+  kiln.require #kiln.exprs<"n", "m"> "text" {relation = "less"}
   return
 }

@@ -44,3 +44,20 @@ func.func @reshape_of_a_constant() -> tensor<2x2xi64> {
   %1 = kiln.reshape %0 {shape = #kiln.exprs<"2", "2">} : (tensor<4xi64>) -> tensor<2x2xi64>
   return %1 : tensor<2x2xi64>
 }
+
+// RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-fold-constants))' | FileCheck %s --check-prefix=RESOLVE
+
+// One -1 is what is left, and a 0 keeps a dim; what is no shape is -1 throughout.
+// RESOLVE-LABEL: @resolve_shapes
+// RESOLVE{LITERAL}: dense<[2, 6]> : tensor<2xi64>
+// RESOLVE{LITERAL}: dense<-1> : tensor<2xi64>
+// RESOLVE{LITERAL}: dense<-1> : tensor<3xi64>
+func.func @resolve_shapes() -> (tensor<2xi64>, tensor<2xi64>, tensor<3xi64>) {
+  %good = kiln.constant dense<[0, -1]> : tensor<2xi64>
+  %twice = kiln.constant dense<-1> : tensor<2xi64>
+  %wraps = kiln.constant dense<[4294967296, 4294967296, 12]> : tensor<3xi64>
+  %0 = kiln.resolve_shape %good {from = #kiln.exprs<"2", "6">, allow_zero = false} : (tensor<2xi64>) -> tensor<2xi64>
+  %1 = kiln.resolve_shape %twice {from = #kiln.exprs<"2", "6">, allow_zero = false} : (tensor<2xi64>) -> tensor<2xi64>
+  %2 = kiln.resolve_shape %wraps {from = #kiln.exprs<"2", "6">, allow_zero = false} : (tensor<3xi64>) -> tensor<3xi64>
+  return %0, %1, %2 : tensor<2xi64>, tensor<2xi64>, tensor<3xi64>
+}

@@ -28,7 +28,7 @@ func.func @reshape_that_may_fit(%x: tensor<?xf32, #kiln.dims<"n">>) {
 // -----
 
 func.func @reshape_rejects_c1(%x: tensor<2x3xf32>) {
-  // expected-error @+2 {{cannot reshape 6 elements into 4}}
+  // expected-error @+2 {{(C1) cannot reshape 6 elements into 4}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kiln.reshape %x {shape = #kiln.exprs<"4">} : (tensor<2x3xf32>) -> tensor<4xf32>
   return
@@ -40,5 +40,14 @@ func.func @reshape_rejects_another_result(%x: tensor<2x3xf32>) {
   // expected-error @+2 {{inferred type(s) 'tensor<6xf32>' are incompatible}}
   // expected-error @+1 {{failed to infer returned types}}
   %0 = kiln.reshape %x {shape = #kiln.exprs<"6">} : (tensor<2x3xf32>) -> tensor<3x2xf32>
+  return
+}
+
+// -----
+
+func.func @reshape_rejects_c2(%x: tensor<6xf32>) {
+  // expected-error @+2 {{(C2) a size of the shape is negative}}
+  // expected-error @+1 {{failed to infer returned types}}
+  %0 = kiln.reshape %x {shape = #kiln.exprs<"-2", "-3">} : (tensor<6xf32>) -> tensor<6xf32>
   return
 }

@@ -7,6 +7,7 @@
 
 #include "kiln/Target/Link/Artefact.h"
 #include "TestObjects.h"
+#include "kiln-c/ArtefactNote.h"
 #include "kiln/Target/Link/CRC32C.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Object/Archive.h"
@@ -212,6 +213,36 @@ TEST(Artefact, section_headers_stay_right) {
     symbol |= cantFail(entry.getName()) == "helper";
   EXPECT_TRUE(found);
   EXPECT_TRUE(symbol);
+}
+
+/// The descriptor of the note, if there is one that covers bytes.
+const kiln_artefact_note *noteOf(StringRef file) {
+  size_t at = file.find(StringRef("\1\0\0\0Kiln\0\0\0\0", 12));
+  return at == StringRef::npos
+             ? nullptr
+             : reinterpret_cast<const kiln_artefact_note *>(file.data() + at + 12);
+}
+
+TEST(Artefact, note_has_the_checksum_of_the_code) {
+  // Weights among the code, and in a segment of their own.
+  for (uint64_t size : {uint64_t(4096), uint64_t(3) << 20}) {
+    TempFolder folder;
+    std::string path = folder.file("model.so");
+    WeightSegment segment = generated("w", size);
+    ASSERT_FALSE(errorToBool(writeArtefact(path, link(size), segment)));
+    std::string bytes = readFile(path), other = folder.file("other.so");
+    ASSERT_FALSE(errorToBool(writeArtefact(other, link(size), segment)));
+    EXPECT_EQ(bytes, readFile(other));
+    const kiln_artefact_note *note = noteOf(bytes);
+    ASSERT_NE(note, nullptr);
+    uint64_t covered = uint64_t(note->covered_high) << 32 | note->covered_low;
+    bool isOwn = size >= KILN_NOTE_WEIGHTS_ALIGNMENT;
+    EXPECT_EQ(covered > size, !isOwn) << covered;
+    uint32_t expected = note->crc32c;
+    std::string blank = bytes.substr(0, covered);
+    const_cast<kiln_artefact_note *>(noteOf(blank))->crc32c = 0;
+    EXPECT_EQ(crc32c(arrayRefFromStringRef(blank)), expected);
+  }
 }
 
 TEST(Artefact, relocatable_objects_grow_too) {

@@ -11,16 +11,10 @@
 using namespace mlir;
 using namespace kiln;
 
-static LogicalResult checkAxis(std::optional<Location> loc, Value x, uint64_t axis) {
-  if (axis >= static_cast<uint64_t>(rankOf(x)))
-    return emitOptionalError(loc, "(C1) axis must be in [0, ", rankOf(x), ")");
-  return success();
-}
-
 template <typename Adaptor>
 static LogicalResult inferArg(MLIRContext *context, std::optional<Location> loc, Adaptor adaptor,
                               SmallVectorImpl<Type> &types) {
-  if (failed(checkAxis(loc, adaptor.getX(), adaptor.getAxis())))
+  if (failed(checkAxis(loc, adaptor.getAxis(), shapeOf(adaptor.getX()).size())))
     return failure();
   Shape shape = shapeOf(adaptor.getX());
   if (adaptor.getKeepdims())
@@ -44,7 +38,7 @@ LogicalResult ArgMinOp::inferReturnTypes(MLIRContext *context, std::optional<Loc
 LogicalResult HardmaxOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
   types.push_back(adaptor.getX().getType());
-  return checkAxis(loc, adaptor.getX(), adaptor.getAxis());
+  return checkAxis(loc, adaptor.getAxis(), shapeOf(adaptor.getX()).size());
 }
 
 #define GET_OP_CLASSES

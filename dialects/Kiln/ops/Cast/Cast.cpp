@@ -23,6 +23,17 @@ OpFoldResult CastOp::fold(FoldAdaptor) {
 
 std::optional<SmallVector<Expr>>
 CastOp::symbolicValue(function_ref<std::optional<SmallVector<Expr>>(Value)> elements) {
+  if (getTo().isInteger(1)) {
+    // Where it is certain which of them are zero.
+    auto values = elements(getX());
+    if (values)
+      for (Expr &value : *values) {
+        if (!value.constant() && !(value - Expr(1)).isNonNegative())
+          return std::nullopt;
+        value = !value.isConstant(0);
+      }
+    return values;
+  }
   // Sizes fit every integer type that models use for them.
   if (!isa<IntegerType>(elementTypeOf(getX())) || !getTo().isInteger() ||
       getTo().getIntOrFloatBitWidth() < 32)

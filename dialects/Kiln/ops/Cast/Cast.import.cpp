@@ -11,17 +11,25 @@
 using namespace mlir;
 using namespace kiln;
 
+static FailureOr<SmallVector<Value>> castTo(NodeImporter &n, Type to) {
+  Value x = n.input(0);
+  if (n.intAttr("saturate", 1) != 0 || !isSmallFloat(to) || elementTypeOf(x) == to)
+    return SmallVector<Value>{n.cast(x, to)};
+  return SmallVector<Value>{n.create<CastOp>(
+      {x}, {n.attr("to", TypeAttr::get(to)), n.boolNamed("saturate", false)})};
+}
+
 static FailureOr<SmallVector<Value>> importCast(NodeImporter &n) {
   int64_t number = n.intAttr("to", 0);
   Type to = elementTypeOfOnnx(n.b.getContext(), number);
   if (!to)
     return n.refuse("cast to ONNX element type " + Twine(number),
-                    "float, integer and bool types of 8 to 64 bits");
-  return SmallVector<Value>{n.cast(n.input(0), to)};
+                    "float, integer and bool types but float8e8m0");
+  return castTo(n, to);
 }
 
 static FailureOr<SmallVector<Value>> importCastLike(NodeImporter &n) {
-  return SmallVector<Value>{n.cast(n.input(0), elementTypeOf(n.input(1)))};
+  return castTo(n, elementTypeOf(n.input(1)));
 }
 
 namespace kiln {

@@ -13,7 +13,8 @@ using namespace kiln;
 
 static Value cast(ElementBuilder &e, Operation *op, unsigned, ArrayRef<Value> index) {
   Value x = op->getOperand(0);
-  return e.convert(e.element(x, index), elementTypeOf(x), elementTypeOf(op->getResult(0)));
+  return e.convert(e.element(x, index), elementTypeOf(x), elementTypeOf(op->getResult(0)),
+                   llvm::cast<CastOp>(op).getSaturate());
 }
 
 namespace kiln {

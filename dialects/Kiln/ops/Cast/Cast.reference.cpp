@@ -11,14 +11,14 @@
 using namespace mlir;
 using namespace kiln;
 
-static LogicalResult cast(Operation *, ArrayRef<TensorData> operands,
+static LogicalResult cast(Operation *op, ArrayRef<TensorData> operands,
                           MutableArrayRef<TensorData> results) {
   const TensorData &x = operands[0];
   TensorData &y = results[0];
   Type from = x.elementType(), to = y.elementType();
   for (int64_t i = 0; i < y.size(); ++i) {
     if (isa<FloatType>(to))
-      y.setFloat(i, x.getFloat(i));
+      y.setFloat(i, x.getFloat(i), llvm::cast<CastOp>(op).getSaturate());
     else if (!isa<FloatType>(from))
       y.setInt(i, x.getInt(i));
     else if (to.isInteger(1))

@@ -25,6 +25,12 @@ LogicalResult Col2ImOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
       !llvm::all_of(adaptor.getDilations(), isPositive))
     return emitOptionalError(loc, "(C2) lists must be of one length, strides and dilations "
                                   "positive");
+  // As the importer has it: a block has elements.
+  auto isEmpty = [](const Expr &size) { return size.constant().value_or(1) < 1; };
+  if (anyNegative(image) || llvm::any_of(block, isEmpty) ||
+      anyNegative(exprsOf(adaptor.getCounts())))
+    return emitOptionalError(loc, "(C3) sizes of the block must be positive, of image and counts "
+                                  "not negative");
   Shape shape{x[0], Expr::floorDiv(x[1], elementCount(block))};
   llvm::append_range(shape, image);
   types.push_back(tensorType(shape, elementTypeOf(adaptor.getX())));

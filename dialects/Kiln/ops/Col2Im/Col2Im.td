@@ -16,8 +16,8 @@ def Kiln_Col2ImOp : Kiln_PureOp<"col2im"> {
 
     (C1) x has rank 3. (C2) `image`, `block`, `strides`, `dilations` and `pads`
     (before each dimension) are of one length, at least 1; strides and
-    dilations are positive. (C3) `counts` says how many blocks lie along each
-    dimension.
+    dilations are positive. (C3) Sizes of `block` are positive, those of
+    `image` and `counts`, the blocks along each dimension, not negative.
 
     ```mlir
     %1 = kiln.col2im %0 {image = #kiln.exprs<"5", "5">, block = #kiln.exprs<"1", "5">,

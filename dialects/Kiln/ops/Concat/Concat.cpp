@@ -20,8 +20,8 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *, std::optional<Location> 
   Shape shape = shapeOf(first);
   auto rank = static_cast<int64_t>(shape.size());
   auto axis = static_cast<int64_t>(adaptor.getAxis());
-  if (axis < 0 || axis >= rank)
-    return emitOptionalError(loc, "(C1) axis ", axis, " is out of range for rank ", rank);
+  if (failed(checkAxis(loc, adaptor.getAxis(), shape.size())))
+    return failure();
   for (Value x : adaptor.getXs().drop_front()) {
     if (rankOf(x) != rank || elementTypeOf(x) != elementTypeOf(first))
       return emitOptionalError(loc, "(C1) cannot join ", first.getType(), " and ", x.getType());

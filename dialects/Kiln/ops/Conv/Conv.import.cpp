@@ -6,8 +6,12 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Kiln/ops/Conv/Conv.h"
+#include "dialects/Kiln/ops/Concat/Concat.h"
 #include "dialects/Kiln/ops/ElementwiseBinary/ElementwiseBinary.h"
-#include "kiln/Import/ImportTable.h"
+#include "dialects/Kiln/ops/MatMul/MatMul.h"
+#include "dialects/Kiln/ops/Pad/Pad.h"
+#include "dialects/Kiln/ops/Slice/Slice.h"
+#include "kiln/Import/Quantized.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -27,8 +31,8 @@ struct Window {
 };
 } // namespace
 
-static FailureOr<Window> readWindow(NodeImporter &n) {
-  Value x = n.input(0), w = n.input(1);
+/// Of the node whose input and weights are x and w.
+static FailureOr<Window> readWindow(NodeImporter &n, Value x, Value w) {
   if (rankOf(x) != rankOf(w))
     return n.invalid("input 0 of " + n.opType() + " has " + Twine(rankOf(x)) +
                      " dims and its weights (input 1) have " + Twine(rankOf(w)));
@@ -73,13 +77,17 @@ static FailureOr<Window> readWindow(NodeImporter &n) {
   return window;
 }
 
-/// Adds a bias of one element a channel.
-static Value addBias(NodeImporter &n, Value y, unsigned input) {
-  if (!y || !n.hasInput(input))
+/// Adds a bias of one element a channel, if there is one.
+static Value addBias(NodeImporter &n, Value y, Value bias) {
+  if (!y || !bias)
     return y;
   Shape shape(static_cast<size_t>(rankOf(y)) - 1, Expr(1));
   shape[0] = shapeOf(y)[1];
-  return n.create<AddOp>({y, n.reshape(n.input(input), shape)});
+  return n.create<AddOp>({y, n.reshape(bias, shape)});
+}
+
+static Value optionalInput(NodeImporter &n, unsigned i) {
+  return n.hasInput(i) ? n.input(i) : nullptr;
 }
 
 /// The run must see the channels that the weights were made for.
@@ -89,11 +97,70 @@ static void requireChannels(NodeImporter &n, const Expr &channels, const Expr &w
               "the channels of " + n.opType() + "'s input are those of its weights");
 }
 
-static FailureOr<SmallVector<Value>> importConv(NodeImporter &n) {
-  auto window = readWindow(n);
+/// Outputs an image up to which a product of matrices, with the outputs'
+/// channels in lanes, beats a convolution, which has pixels there.
+static constexpr int64_t fewPixels = 8;
+static constexpr int64_t leastDepth = 16;
+
+/// The windows of each image as rows of a matrix times the weights; null when
+/// the convolution is of another sort.
+static Value asMatMul(NodeImporter &n, const Window &window, Value x, Value weights, Value bias) {
+  Shape w = shapeOf(weights), in = shapeOf(x), out;
+  Expr depth = w[1];
+  int64_t pixels = 1;
+  for (size_t d = 0; d < window.spatial(); ++d) {
+    Expr padded = in[d + 2] + window.pads[d] + window.pads[d + window.spatial()];
+    auto room = (padded - window.extents[d]).constant();
+    if (!room || *room < 0)
+      return nullptr;
+    out.push_back(*room / window.strides[d] + 1);
+    pixels *= *out.back().constant();
+    if (pixels > fewPixels)
+      return nullptr;
+    depth = depth * w[d + 2];
+  }
+  if (window.group != 1 || !depth.constant() || *depth.constant() < leastDepth ||
+      !w[0].constant() || *w[0].constant() < leastDepth)
+    return nullptr;
+  if (!llvm::all_of(window.pads, [](const Expr &pad) { return pad.isConstant(0); })) {
+    Shape before(2, 0), after(2, 0);
+    before.append(window.pads.begin(), window.pads.begin() + static_cast<ptrdiff_t>(out.size()));
+    after.append(window.pads.begin() + static_cast<ptrdiff_t>(out.size()), window.pads.end());
+    x = n.create<PadOp>({x, n.scalar(elementTypeOf(x), 0)},
+                        {n.exprsNamed("before", before), n.exprsNamed("after", after),
+                         n.stringNamed("mode", "constant")});
+  }
+  SmallVector<Value> rows;
+  for (int64_t pixel = 0; pixel < pixels; ++pixel) {
+    Shape starts(2, 0), sizes = {in[0], w[1]}, steps(2, 1);
+    starts.resize(2 + out.size(), 0);
+    int64_t rest = pixel;
+    for (size_t d = out.size(); d-- > 0; rest /= *out[d].constant())
+      starts[d + 2] = rest % *out[d].constant() * window.strides[d];
+    sizes.append(w.begin() + 2, w.end());
+    steps.append(window.dilations.begin(), window.dilations.end());
+    Value part =
+        x && shapeOf(x) == sizes
+            ? x
+            : n.create<SliceOp>({x}, {n.exprsNamed("starts", starts), n.exprsNamed("sizes", sizes),
+                                      n.exprsNamed("steps", steps)});
+    rows.push_back(n.reshape(part, {in[0], 1, depth}));
+  }
+  Value matrix = pixels == 1 ? rows[0] : n.create<ConcatOp>(rows, {n.attr("axis", 1)});
+  Value y = n.create<MatMulOp>({matrix, n.transpose(n.reshape(weights, {w[0], depth}), {1, 0})});
+  if (bias)
+    y = n.create<AddOp>({y, bias});
+  out.insert(out.begin(), {in[0], w[0]});
+  // A single pixel lies the same way round.
+  return n.reshape(pixels == 1 ? y : n.transpose(y, {0, 2, 1}), out);
+}
+
+/// A convolution of two values with the node's attributes, and a bias or none.
+static FailureOr<Value> convolution(NodeImporter &n, Value input, Value weights, Value bias) {
+  auto window = readWindow(n, input, weights);
   if (failed(window))
     return failure();
-  Shape x = shapeOf(n.input(0)), w = shapeOf(n.input(1));
+  Shape x = shapeOf(input), w = shapeOf(weights);
   if (window->same())
     for (size_t d = 0; d < window->spatial(); ++d) {
       Expr stride = window->strides[d];
@@ -103,17 +170,66 @@ static FailureOr<SmallVector<Value>> importConv(NodeImporter &n) {
       window->pads[d] = upper ? half : total - half;
       window->pads[d + window->spatial()] = upper ? total - half : half;
     }
+  for (size_t d = 0; d < window->spatial(); ++d)
+    n.requireAtMost(window->extents[d],
+                    x[d + 2] + window->pads[d] + window->pads[d + window->spatial()],
+                    "kernel of Conv <= spatial axis " + Twine(d) + " with its padding");
   requireChannels(n, x[1], w[1] * Expr(window->group));
-  Value y =
-      n.create<ConvOp>({n.input(0), n.input(1)},
-                       {n.attr("strides", window->strides), n.attr("dilations", window->dilations),
-                        n.exprsNamed("pads", window->pads), n.attr("group", window->group)});
-  return SmallVector<Value>{addBias(n, y, 2)};
+  if (Value y = asMatMul(n, *window, input, weights, bias))
+    return y;
+  Value y = n.create<ConvOp>(
+      {input, weights}, {n.attr("strides", window->strides), n.attr("dilations", window->dilations),
+                         n.exprsNamed("pads", window->pads), n.attr("group", window->group)});
+  y = addBias(n, y, bias);
+  if (!y)
+    return failure();
+  return y;
+}
+
+static FailureOr<SmallVector<Value>> importConv(NodeImporter &n) {
+  auto y = convolution(n, n.input(0), n.input(1), optionalInput(n, 2));
+  if (failed(y))
+    return failure();
+  return SmallVector<Value>{*y};
+}
+
+/// Parameters of the input are one element, those of the weights may be one an
+/// output; padding counts as the input's zero point, so it comes after.
+static FailureOr<Value> integerConvolution(NodeImporter &n, Value x, Value zeroX, Value w,
+                                           Value zeroW, Value bias) {
+  auto trailing = static_cast<size_t>(std::max<int64_t>(rankOf(w), 1)) - 1;
+  Value input = centered(n, x, alignQuantization(n, zeroX, 0));
+  Value weights = centered(n, w, alignQuantization(n, zeroW, trailing));
+  if (!input || !weights)
+    return failure();
+  return convolution(n, input, weights, bias);
+}
+
+static FailureOr<SmallVector<Value>> importConvInteger(NodeImporter &n) {
+  auto y = integerConvolution(n, n.input(0), optionalInput(n, 2), n.input(1), optionalInput(n, 3),
+                              nullptr);
+  if (failed(y))
+    return failure();
+  return SmallVector<Value>{*y};
+}
+
+static FailureOr<SmallVector<Value>> importQLinearConv(NodeImporter &n) {
+  // The bias is in units of the product of both scales.
+  auto sum =
+      integerConvolution(n, n.input(0), n.input(2), n.input(3), n.input(5), optionalInput(n, 8));
+  if (failed(sum))
+    return failure();
+  Type real = n.b.getF32Type();
+  auto spatial = static_cast<size_t>(rankOf(*sum)) - 2;
+  Value scale = n.create<MulOp>({n.cast(alignQuantization(n, n.input(1), 0), real),
+                                 n.cast(alignQuantization(n, n.input(4), spatial), real)});
+  return SmallVector<Value>{requantized(n, *sum, scale, alignQuantization(n, n.input(6), 0),
+                                        alignQuantization(n, n.input(7), 0))};
 }
 
 /// `output_shape` and SAME decide the pads; the odd one goes where auto_pad says.
 static FailureOr<SmallVector<Value>> importConvTranspose(NodeImporter &n) {
-  auto window = readWindow(n);
+  auto window = readWindow(n, n.input(0), n.input(1));
   if (failed(window))
     return failure();
   size_t spatial = window->spatial();
@@ -129,8 +245,11 @@ static FailureOr<SmallVector<Value>> importConvTranspose(NodeImporter &n) {
   for (size_t d = 0; d < spatial; ++d) {
     Expr stride = window->strides[d];
     Expr whole = (x[d + 2] - Expr(1)) * stride + window->extents[d] + Expr(padding[d]);
-    if (!wanted && !window->same())
+    if (!wanted && !window->same()) {
+      n.requireAtMost(window->pads[d] + window->pads[d + spatial], whole,
+                      "padding of ConvTranspose <= what it would fill of spatial axis " + Twine(d));
       continue;
+    }
     Expr total = whole - (wanted ? Expr((*wanted)[d]) : x[d + 2] * stride);
     // An output larger than what the kernel reaches ends in zeros.
     Expr cut = Expr::max(total, 0), half = Expr::floorDiv(cut, 2);
@@ -143,7 +262,7 @@ static FailureOr<SmallVector<Value>> importConvTranspose(NodeImporter &n) {
       {n.attr("strides", window->strides), n.attr("dilations", window->dilations),
        n.exprsNamed("pads", window->pads), n.attr("output_padding", padding),
        n.attr("group", window->group)});
-  return SmallVector<Value>{addBias(n, y, 2)};
+  return SmallVector<Value>{addBias(n, y, optionalInput(n, 2))};
 }
 
 namespace kiln {
@@ -152,5 +271,7 @@ void registerConvImporters(ImportTable &table);
 
 void kiln::registerConvImporters(ImportTable &table) {
   table.add("Conv", 1, importConv);
+  table.add("ConvInteger", 10, importConvInteger);
+  table.add("QLinearConv", 10, importQLinearConv);
   table.add("ConvTranspose", 1, importConvTranspose);
 }

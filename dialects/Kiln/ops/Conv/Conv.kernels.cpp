@@ -40,7 +40,8 @@ static std::string layout(Operation *op, unsigned operand, const VectorTarget &t
 }
 
 template <typename OpTy> static void add(KernelTable &table, llvm::StringLiteral family) {
-  table.addAnchor<OpTy>(family, kernel<OpTy>, /*pullsOperands=*/true, /*takesEpilogue=*/true);
+  table.addAnchor<OpTy>(family, kernel<OpTy>, /*pullsOperands=*/true, /*takesEpilogue=*/true,
+                        Reads::Often);
   table.setPacking<OpTy>(layout<OpTy>, packConv);
   table.setFallback<OpTy>(element<OpTy>);
 }

@@ -43,6 +43,7 @@ def Kiln_ConvTransposeOp : Kiln_ConvBase<"conv_transpose"> {
     after each (negative: zeros are added); y is `output_padding` longer.
 
     (C1) to (C4) as of kiln.conv, with channels and outputs changing places in w.
+    (C5) `pads` cut off no more than there is.
 
     ```mlir
     %2 = kiln.conv_transpose %0, %1 {strides = array<i64: 2>, dilations = array<i64: 1>, pads = #kiln.exprs<"0", "0">,

@@ -148,6 +148,26 @@ static std::optional<Expr> truncatingMod(const Expr &a, const Expr &b) {
   return a.isNonNegative() ? floorMod(a, b) : std::nullopt;
 }
 
+/// Comparisons are known where the difference is: 1 for true.
+static std::optional<Expr> equal(const Expr &a, const Expr &b) {
+  if (auto difference = (a - b).constant())
+    return Expr(*difference == 0);
+  return std::nullopt;
+}
+
+static std::optional<Expr> less(const Expr &a, const Expr &b) {
+  if ((a - b).isNonNegative())
+    return Expr(0);
+  if ((b - a - Expr(1)).isNonNegative())
+    return Expr(1);
+  return std::nullopt;
+}
+
+static std::optional<Expr> lessEqual(const Expr &a, const Expr &b) {
+  auto greater = less(b, a);
+  return greater ? std::optional(Expr(1) - *greater) : std::nullopt;
+}
+
 #define KILN_SYMBOLIC(OP, COMBINE)                                                                 \
   std::optional<SmallVector<Expr>> OP::symbolicValue(                                              \
       function_ref<std::optional<SmallVector<Expr>>(Value)> elements) {                            \
@@ -161,6 +181,9 @@ KILN_SYMBOLIC(DivOp, div)
 KILN_SYMBOLIC(MinOp, min)
 KILN_SYMBOLIC(MaxOp, max)
 KILN_SYMBOLIC(ModOp, getTruncate() ? truncatingMod : floorMod)
+KILN_SYMBOLIC(EqualOp, equal)
+KILN_SYMBOLIC(LessOp, less)
+KILN_SYMBOLIC(LessEqualOp, lessEqual)
 
 //===----------------------------------------------------------------------===//
 // Folds

@@ -15,7 +15,7 @@ class Kiln_BinaryOp<string mnemonic, list<Trait> traits = []> : Kiln_PureOp<mnem
   let results = (outs Kiln_Tensor:$y);
 }
 
-/// An op that size arithmetic uses.
+/// An op that size arithmetic uses, or a condition on sizes.
 class Kiln_ArithmeticOp<string mnemonic, list<Trait> traits = []>
     : Kiln_BinaryOp<mnemonic, !listconcat(traits, [DeclareOpInterfaceMethods<SymbolicValueInterface>])>;
 
@@ -88,14 +88,14 @@ def Kiln_PreluOp : Kiln_PureOp<"prelu"> {
 
 //===-- Comparisons ---------------------------------------------------------===//
 
-def Kiln_EqualOp : Kiln_BinaryOp<"equal", [Commutative]> {
+def Kiln_EqualOp : Kiln_ArithmeticOp<"equal", [Commutative]> {
   let summary = "Whether a == b with NumPy broadcasting; NaN equals nothing.";
   let arguments = (ins Kiln_Tensor:$a, Kiln_Tensor:$b);
 }
-def Kiln_LessOp : Kiln_BinaryOp<"less"> {
+def Kiln_LessOp : Kiln_ArithmeticOp<"less"> {
   let summary = "Whether a < b with NumPy broadcasting; false on NaN.";
 }
-def Kiln_LessEqualOp : Kiln_BinaryOp<"less_equal"> {
+def Kiln_LessEqualOp : Kiln_ArithmeticOp<"less_equal"> {
   let summary = "Whether a <= b with NumPy broadcasting; false on NaN.";
 }
 

@@ -27,6 +27,16 @@ NegOp::symbolicValue(function_ref<std::optional<SmallVector<Expr>>(Value)> eleme
   return values;
 }
 
+/// Of bools; they are 0 and 1.
+std::optional<SmallVector<Expr>>
+NotOp::symbolicValue(function_ref<std::optional<SmallVector<Expr>>(Value)> elements) {
+  auto values = elementTypeOf(getX()).isInteger(1) ? elements(getX()) : std::nullopt;
+  if (values)
+    for (Expr &value : *values)
+      value = Expr(1) - value;
+  return values;
+}
+
 /// A bool an element.
 static LogicalResult inferTest(Value x, SmallVectorImpl<Type> &types) {
   types.push_back(tensorType(shapeOf(x), IntegerType::get(x.getContext(), 1)));

@@ -32,7 +32,7 @@ def Kiln_SignOp : Kiln_UnaryOp<"sign", [Idempotent]> {
   let summary = "-1, 0 or 1; zeros and NaN stay as they are.";
   let arguments = (ins Kiln_NumberTensor:$x);
 }
-def Kiln_NotOp : Kiln_UnaryOp<"not", [Involution]> {
+def Kiln_NotOp : Kiln_UnaryOp<"not", [Involution, DeclareOpInterfaceMethods<SymbolicValueInterface>]> {
   let summary = "Every bit inverted; for bool that is logical.";
   let arguments = (ins RankedTensorOf<[I1, Kiln_IntTypes]>:$x);
 }

@@ -22,6 +22,8 @@ LogicalResult BroadcastToOp::inferReturnTypes(MLIRContext *, std::optional<Locat
   if (to.size() < from.size())
     return emitOptionalError(loc, "(C1) cannot broadcast rank ", from.size(), " to rank ",
                              to.size());
+  if (anyNegative(to))
+    return emitOptionalError(loc, "(C3) a size of the shape is negative");
   for (auto [i, dim] : llvm::enumerate(from)) {
     auto have = dim.constant(), want = to[to.size() - from.size() + i].constant();
     if (have && want && *have != 1 && *have != *want)

@@ -27,7 +27,7 @@ static FailureOr<SmallVector<Value>> importExpand(NodeImporter &n) {
   if (failed(shape))
     return n.invalid("the input's shape does not broadcast to the one asked for");
   for (auto [have, want] : llvm::zip(llvm::reverse(from), llvm::reverse(*asked)))
-    n.requireBroadcast(have, want, "Expand's sizes are equal or 1");
+    n.require(have, want, "Expand's sizes are equal or 1", Relation::Broadcast);
   return SmallVector<Value>{n.broadcastTo(n.input(0), *shape)};
 }
 

@@ -13,7 +13,7 @@ def Kiln_BroadcastToOp
   let description = [{
     Shapes are right-aligned; dimensions of size 1 are repeated. (C1) `shape`
     has no lower rank than x. (C2) A known dimension of x is 1 or that of
-    `shape`.
+    `shape`. (C3) No size is negative.
 
     ```mlir
     %1 = kiln.broadcast_to %0 {shape = #kiln.exprs<"n", "3">}

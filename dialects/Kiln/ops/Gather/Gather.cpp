@@ -15,9 +15,8 @@ using namespace kiln;
 LogicalResult GatherOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   Shape x = shapeOf(adaptor.getX()), shape;
-  if (adaptor.getAxis() >= x.size())
-    return emitOptionalError(loc, "(C1) axis ", adaptor.getAxis(), " is out of range for rank ",
-                             x.size());
+  if (failed(checkAxis(loc, adaptor.getAxis(), x.size())))
+    return failure();
   llvm::append_range(shape, ArrayRef(x).take_front(adaptor.getAxis()));
   llvm::append_range(shape, shapeOf(adaptor.getIndices()));
   llvm::append_range(shape, ArrayRef(x).drop_front(adaptor.getAxis() + 1));
@@ -50,9 +49,8 @@ SymbolicElements GatherOp::symbolicValue(function_ref<SymbolicElements(Value)> e
 LogicalResult GatherElementsOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                                  Adaptor adaptor, SmallVectorImpl<Type> &types) {
   Shape x = shapeOf(adaptor.getX()), indices = shapeOf(adaptor.getIndices());
-  if (adaptor.getAxis() >= x.size())
-    return emitOptionalError(loc, "(C1) axis ", adaptor.getAxis(), " is out of range for rank ",
-                             x.size());
+  if (failed(checkAxis(loc, adaptor.getAxis(), x.size())))
+    return failure();
   if (x.size() != indices.size())
     return emitOptionalError(loc, "(C2) ranks ", x.size(), " and ", indices.size(), " differ");
   for (auto [i, have, want] : llvm::enumerate(x, indices))
@@ -69,7 +67,7 @@ LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *, std::optional<Location
   Shape x = shapeOf(adaptor.getX()), indices = shapeOf(adaptor.getIndices());
   size_t batch = adaptor.getBatchDims();
   if (batch >= x.size() || batch >= indices.size())
-    return emitOptionalError(loc, "(C1) ", batch, " batch dims for ranks ", x.size(), " and ",
+    return emitOptionalError(loc, "(C1) ", static_cast<int64_t>(batch), " batch dims for ranks ", x.size(), " and ",
                              indices.size());
   auto depth = indices.back().constant();
   if (!depth || *depth < 0 || batch + static_cast<size_t>(*depth) > x.size())

@@ -11,24 +11,6 @@
 using namespace mlir;
 using namespace kiln;
 
-/// Indices that are known must be legal; whatever they are, an empty axis has
-/// nothing to read.
-static LogicalResult checkIndices(NodeImporter &n, Value indices, const Expr &dim) {
-  Expr any = Expr::min(1, elementCount(shapeOf(indices)));
-  if (dim.isConstant(0) && any.isConstant(1))
-    return n.invalid("indices into an empty axis");
-  n.requireAtMost(any, dim, "an axis that is gathered from is not empty");
-  auto known = n.constantInts(indices);
-  if (!known || !dim.constant())
-    return success();
-  int64_t size = *dim.constant();
-  for (int64_t index : *known)
-    if (index < -size || index >= size)
-      return n.invalid("index " + Twine(index) + " is out of range for a dimension of " +
-                       Twine(size));
-  return success();
-}
-
 static FailureOr<int64_t> axisOf(NodeImporter &n) {
   int64_t rank = rankOf(n.input(0)), asked = n.intAttr("axis", 0);
   auto axis = normalizeAxis(asked, rank);
@@ -39,15 +21,16 @@ static FailureOr<int64_t> axisOf(NodeImporter &n) {
 
 static FailureOr<SmallVector<Value>> importGather(NodeImporter &n) {
   auto axis = axisOf(n);
-  if (failed(axis) || failed(checkIndices(n, n.input(1), shapeOf(n.input(0))[*axis])))
+  if (failed(axis))
     return failure();
+  n.requireIndices(n.input(1), shapeOf(n.input(0))[*axis], "index of Gather");
   return SmallVector<Value>{n.create<GatherOp>({n.input(0), n.input(1)}, {n.attr("axis", *axis)})};
 }
 
 static FailureOr<SmallVector<Value>> importGatherElements(NodeImporter &n) {
   auto axis = axisOf(n);
   Shape x = shapeOf(n.input(0)), indices = shapeOf(n.input(1));
-  if (failed(axis) || failed(checkIndices(n, n.input(1), x[*axis])))
+  if (failed(axis))
     return failure();
   if (x.size() != indices.size())
     return n.invalid("data of rank " + Twine(x.size()) + " and indices of rank " +
@@ -55,6 +38,7 @@ static FailureOr<SmallVector<Value>> importGatherElements(NodeImporter &n) {
   for (auto [i, have, want] : llvm::enumerate(x, indices))
     if (static_cast<int64_t>(i) != *axis)
       n.requireAtMost(want, have, "indices of GatherElements are no larger than the data");
+  n.requireIndices(n.input(1), x[static_cast<size_t>(*axis)], "index of GatherElements");
   return SmallVector<Value>{
       n.create<GatherElementsOp>({n.input(0), n.input(1)}, {n.attr("axis", *axis)})};
 }
@@ -73,10 +57,8 @@ static FailureOr<SmallVector<Value>> importGatherND(NodeImporter &n) {
     return n.invalid("index tuples of " + Twine(depth) + " for data of rank " + Twine(x.size()));
   for (int64_t i = 0; i < batch; ++i)
     n.require(x[i], indices[i], "batch dimensions of GatherND agree");
-  Expr any = Expr::min(1, elementCount(indices));
-  for (size_t i = 0; i < depth; ++i)
-    n.requireAtMost(any, x[static_cast<size_t>(batch) + i],
-                    "axes that are gathered from are not empty");
+  n.requireTuples(n.input(1), ArrayRef(x).slice(static_cast<size_t>(batch), depth),
+                  "index of GatherND");
   return SmallVector<Value>{
       n.create<GatherNDOp>({n.input(0), n.input(1)}, {n.attr("batch_dims", batch)})};
 }

@@ -7,7 +7,8 @@
 
 #include "dialects/Kiln/ops/MatMul/MatMul.h"
 #include "dialects/Kiln/ops/ElementwiseBinary/ElementwiseBinary.h"
-#include "kiln/Import/ImportTable.h"
+#include "kiln/Import/Einsum.h"
+#include "kiln/Import/Quantized.h"
 #include <cmath>
 
 using namespace mlir;
@@ -91,12 +92,54 @@ static FailureOr<SmallVector<Value>> importGemm(NodeImporter &n) {
   return SmallVector<Value>{n.create<AddOp>({*scaled, *addend})};
 }
 
+/// The product of matrices of small integers; parameters are one element, a
+/// vector over the rows of a (columns of b), or what broadcasts.
+static Value integerProduct(NodeImporter &n, Value a, Value zeroA, Value b, Value zeroB) {
+  return numpyProduct(n, centered(n, a, alignQuantization(n, zeroA, 1)),
+                      centered(n, b, alignQuantization(n, zeroB, 0)));
+}
+
+static FailureOr<SmallVector<Value>> importMatMulInteger(NodeImporter &n) {
+  auto optional = [&](unsigned i) { return n.hasInput(i) ? n.input(i) : Value(); };
+  if (rankOf(n.input(0)) == 0 || rankOf(n.input(1)) == 0)
+    return n.invalid("MatMulInteger takes vectors, matrices or stacks of them, not scalars");
+  return SmallVector<Value>{integerProduct(n, n.input(0), optional(2), n.input(1), optional(3))};
+}
+
+static FailureOr<SmallVector<Value>> importQLinearMatMul(NodeImporter &n) {
+  if (rankOf(n.input(0)) == 0 || rankOf(n.input(3)) == 0)
+    return n.invalid("QLinearMatMul takes vectors, matrices or stacks of them, not scalars");
+  Value sum = integerProduct(n, n.input(0), n.input(2), n.input(3), n.input(5));
+  Type real = n.b.getF32Type();
+  Value scale = n.create<MulOp>({n.cast(alignQuantization(n, n.input(1), 1), real),
+                                 n.cast(alignQuantization(n, n.input(4), 0), real)});
+  Value y = requantized(n, sum, scale, alignQuantization(n, n.input(6), 1),
+                        alignQuantization(n, n.input(7), 1));
+  return SmallVector<Value>{y};
+}
+
+static FailureOr<SmallVector<Value>> importEinsum(NodeImporter &n) {
+  auto equation = n.stringAttr("equation");
+  if (!equation)
+    return n.invalid("Einsum has no equation");
+  SmallVector<Value> operands;
+  for (unsigned i = 0; i < n.numInputs(); ++i)
+    operands.push_back(n.input(i));
+  auto y = buildEinsum(n, *equation, operands);
+  if (failed(y))
+    return failure();
+  return SmallVector<Value>{*y};
+}
+
 namespace kiln {
 void registerMatMulImporters(ImportTable &table);
 } // namespace kiln
 
 void kiln::registerMatMulImporters(ImportTable &table) {
   table.add("MatMul", 1, importMatMul);
+  table.add("MatMulInteger", 10, importMatMulInteger);
+  table.add("QLinearMatMul", 10, importQLinearMatMul);
+  table.add("Einsum", 12, importEinsum);
   // Version 7 dropped `broadcast`; 11 made C optional.
   table.add("Gemm", 7, importGemm);
 }

@@ -33,7 +33,8 @@ void registerMatMulKernels(KernelTable &table);
 } // namespace kiln
 
 void kiln::registerMatMulKernels(KernelTable &table) {
-  table.addAnchor<MatMulOp>("matmul", kernel, /*pullsOperands=*/true, /*takesEpilogue=*/true);
+  table.addAnchor<MatMulOp>("matmul", kernel, /*pullsOperands=*/true, /*takesEpilogue=*/true,
+                            Reads::Often);
   table.setPacking<MatMulOp>(layout, packMatMul);
   table.setFallback<MatMulOp>(element);
 }

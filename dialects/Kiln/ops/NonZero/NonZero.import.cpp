@@ -21,7 +21,7 @@ static FailureOr<Value> makeNonZero(NodeImporter &n, Value x) {
     Value counted = n.create<CountNonZeroOp>({x});
     if (!counted)
       return failure();
-    count = n.bind(counted, "nonzero", /*isSize=*/true).front();
+    count = n.bindSizes(counted, "nonzero", "number of elements other than 0").front();
   }
   return n.create<NonZeroOp>({x}, {n.exprsNamed("count", {count})});
 }

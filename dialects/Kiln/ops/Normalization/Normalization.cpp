@@ -13,8 +13,8 @@ using namespace kiln;
 
 static LogicalResult inferRowNorm(std::optional<Location> loc, Value x, uint64_t axis,
                                   SmallVectorImpl<Type> &types) {
-  if (axis >= static_cast<uint64_t>(rankOf(x)))
-    return emitOptionalError(loc, "(C1) axis must be in [0, ", rankOf(x), ")");
+  if (failed(checkAxis(loc, axis, shapeOf(x).size())))
+    return failure();
   types.push_back(x.getType());
   return success();
 }

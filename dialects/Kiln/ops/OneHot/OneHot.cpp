@@ -14,9 +14,8 @@ using namespace kiln;
 LogicalResult OneHotOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc,
                                          Adaptor adaptor, SmallVectorImpl<Type> &types) {
   Shape shape = shapeOf(adaptor.getIndices()), depth = exprsOf(adaptor.getDepth());
-  if (adaptor.getAxis() > shape.size())
-    return emitOptionalError(loc, "(C1) axis ", adaptor.getAxis(), " is out of range for rank ",
-                             shape.size() + 1);
+  if (failed(checkAxis(loc, adaptor.getAxis(), shape.size() + 1)))
+    return failure();
   if (depth.size() != 1 || depth[0].constant().value_or(0) < 0)
     return emitOptionalError(loc, "(C2) depth must be one number that is not negative");
   if (shapeOf(adaptor.getValues()) != Shape{2})

@@ -24,7 +24,7 @@ static FailureOr<Expr> depthOf(NodeImporter &n) {
   }
   if (auto known = n.constantFloats(depth))
     return Expr(static_cast<int64_t>(known->front()));
-  return n.bind(n.cast(depth, n.b.getI64Type()), "depth", /*isSize=*/false).front();
+  return n.bind(n.cast(depth, n.b.getI64Type()), "depth").front();
 }
 
 static FailureOr<SmallVector<Value>> importOneHot(NodeImporter &n) {

@@ -24,8 +24,8 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
   Value value = adaptor.getValue();
   if (isConstant != static_cast<bool>(value) ||
       (value && value.getType() != RankedTensorType::get({}, type)))
-    return emitOptionalError(loc, "(C2) mode constant, and no other, needs a value of type tensor<",
-                             type, ">");
+    return emitOptionalError(loc, "(C2) mode constant, and no other, needs a value of type ",
+                             RankedTensorType::get({}, type));
   for (auto [i, dim] : llvm::enumerate(shape)) {
     if (!isConstant &&
         (before[i].constant().value_or(0) < 0 || after[i].constant().value_or(0) < 0))

@@ -11,10 +11,6 @@
 using namespace mlir;
 using namespace kiln;
 
-static bool anyNegative(ArrayRef<Expr> exprs) {
-  return llvm::any_of(exprs, [](const Expr &e) { return e.constant().value_or(0) < 0; });
-}
-
 template <typename Adaptor>
 static LogicalResult inferPool(std::optional<Location> loc, Adaptor adaptor, Type elementType,
                                SmallVectorImpl<Type> &types) {
@@ -59,6 +55,8 @@ LogicalResult MaxUnpoolOp::inferReturnTypes(MLIRContext *, std::optional<Locatio
                              adaptor.getIndices().getType(), " differ");
   if (shape.size() != rank || adaptor.getIndexed().getExprs().size() != rank)
     return emitOptionalError(loc, "(C2) indexed and shape must have ", rank, " sizes");
+  if (anyNegative(shape) || anyNegative(exprsOf(adaptor.getIndexed())))
+    return emitOptionalError(loc, "(C3) a size of indexed or shape is negative");
   types.push_back(tensorType(shape, elementTypeOf(adaptor.getX())));
   return success();
 }

@@ -88,6 +88,10 @@ static FailureOr<Window> readWindow(NodeImporter &n) {
     if (size.constant().value_or(1) < 1 && in.constant().value_or(1) > 0)
       return n.invalid("a window of " + extent.str() + " elements does not fit the " +
                        (in + before + after).str() + " of spatial axis " + Twine(i));
+    if (!in.constant())
+      n.requireAtMost(extent, in + before + after,
+                      "window of " + n.opType() + " <= spatial axis " + Twine(i) +
+                          " with its padding");
     w.sizes.push_back(size.constant().value_or(0) < 0 ? Expr(0) : size);
   }
   return w;
@@ -210,6 +214,7 @@ static FailureOr<SmallVector<Value>> importMaxUnpool(NodeImporter &n) {
     if (!elementCount(own).constant() || !elementCount(shape).constant())
       indices = n.reshape(indices, shape);
   }
+  n.requireRange(indices, 0, elementCount(indexed) - Expr(1), "index of MaxUnpool");
   return SmallVector<Value>{n.create<MaxUnpoolOp>(
       {n.input(0), indices}, {n.exprsNamed("indexed", indexed), n.exprsNamed("shape", result)})};
 }

@@ -69,7 +69,7 @@ def Kiln_MaxUnpoolOp : Kiln_PureOp<"max_unpool"> {
     element counts; elements outside are dropped.
 
     (C1) x and indices have one shape. (C2) `indexed` and `shape` have the rank
-    of x.
+    of x. (C3) None of their sizes is negative.
   }];
   let arguments = (ins Kiln_NumberTensor:$x, RankedTensorOf<[I64]>:$indices, Kiln_ExprsAttr:$indexed,
                        Kiln_ExprsAttr:$shape);

@@ -89,12 +89,15 @@ static FailureOr<Type> typeAttr(NodeImporter &n, StringRef name, Type otherwise,
   return type;
 }
 
-static bool isFloatType(Type type) { return isa<FloatType>(type); }
+static bool isFloatType(Type type) { return isa<FloatType>(type) && !isSmallFloat(type); }
 
 /// What QuantizeLinear gives here: integers of 8 and 16 bits.
+static constexpr StringLiteral quantizedForms =
+    "integers of 2, 4, 8 and 16 bits and floats of 4, 6 and 8 bits but float8e8m0";
+
 static bool isQuantizedType(Type type) {
-  return type.isInteger() &&
-         (type.getIntOrFloatBitWidth() == 8 || type.getIntOrFloatBitWidth() == 16);
+  return isSmallFloat(type) || (type.isInteger() && type.getIntOrFloatBitWidth() > 1 &&
+                                type.getIntOrFloatBitWidth() <= 16);
 }
 
 static Results importQuantize(NodeImporter &n) {
@@ -102,11 +105,11 @@ static Results importQuantize(NodeImporter &n) {
   MLIRContext *context = n.b.getContext();
   Type ui8 = IntegerType::get(context, 8, IntegerType::Unsigned);
   auto to = typeAttr(n, "output_dtype", zero ? elementTypeOf(zero) : ui8, isQuantizedType,
-                     "int8, uint8, int16 and uint16");
+                     quantizedForms);
   if (failed(to))
     return failure();
   if (!isQuantizedType(*to))
-    return n.refuse("quantization to " + Twine(onnxNumberOf(*to)), "int8, uint8, int16 and uint16");
+    return n.refuse("quantization to " + Twine(onnxNumberOf(*to)), quantizedForms);
   if (zero && elementTypeOf(zero) != *to)
     return n.invalid("output_dtype and the zero point have different types");
   // The quotient's type: an integer divided is f32; else the wider one, as in
@@ -127,7 +130,8 @@ static Results importQuantize(NodeImporter &n) {
     zero = n.scalar(*to, 0);
   Value y = n.create<QuantizeOp>(
       {n.cast(x, *precision), n.cast(scale, *precision), zero},
-      {n.attr("axis", granularity->axis), n.attr("block_size", granularity->blockSize)});
+      {n.attr("axis", granularity->axis), n.attr("block_size", granularity->blockSize),
+       n.boolNamed("saturate", n.intAttr("saturate", 1) != 0)});
   if (!y)
     return failure();
   return SmallVector<Value>{y};

@@ -44,18 +44,23 @@ template <typename OpTy> static Num zeroPoint(ElementBuilder &e, OpTy op, ArrayR
 static Value quantize(ElementBuilder &e, Operation *operation, unsigned, ArrayRef<Value> index) {
   auto op = cast<QuantizeOp>(operation);
   Type type = elementTypeOf(op.getX()), result = elementTypeOf(op.getY());
-  Num zero = zeroPoint(e, op, index);
-  Value all[] = {e.element(op.getX(), index), parameter(e, op, op.getScale(), index), zero.value};
+  Value operands[] = {e.element(op.getX(), index), parameter(e, op, op.getScale(), index)};
+  e.unify(operands);
+  Num scale(e.b, e.loc, e.widen(operands[1]));
+  Num quotient = scale.with(e.widen(operands[0])) / scale;
+  quotient = quotient.with(e.narrow(quotient.value, type));
+  if (isSmallFloat(result))
+    return e.convert(quotient.value, type, result, op.getSaturate());
+  Value all[] = {e.widen(quotient.value), zeroPoint(e, op, index).value};
   e.unify(all);
-  Num quotient = zero.with(e.widen(all[0])) / zero.with(e.widen(all[1]));
-  quotient = quotient.with(e.widen(e.narrow(quotient.value, type)));
+  quotient = quotient.with(all[0]);
   // Before the sum, so that the conversion is defined: no sum of a number
   // beyond 2^20 lies in 16 bits.
   constexpr double beyond = 0x1p20;
   Num rounded = quotient.apply<math::RoundEvenOp>();
   rounded = (rounded >= -beyond).select(rounded, rounded.constant(-beyond));
   rounded = atMost(rounded, beyond);
-  Num sum = convert<arith::FPToSIOp>(rounded, e.b.getI32Type()) + zero.with(all[2]);
+  Num sum = convert<arith::FPToSIOp>(rounded, e.b.getI32Type()) + quotient.with(all[1]);
   unsigned bits = result.getIntOrFloatBitWidth();
   bool isSigned = !isUnsigned(result);
   Num low = sum.integer(isSigned ? llvm::minIntN(bits) : 0);
@@ -69,16 +74,18 @@ static Value dequantize(ElementBuilder &e, Operation *operation, unsigned, Array
   auto op = cast<DequantizeOp>(operation);
   Type type = elementTypeOf(op.getX()), to = op.getTo(), scaleType = elementTypeOf(op.getScale());
   Type computed = to.isF64() || scaleType.isF64() ? Type(e.b.getF64Type()) : e.b.getF32Type();
-  Value x = e.convert(e.element(op.getX(), index), type, e.b.getI32Type());
+  bool isFloat = isSmallFloat(type);
+  Value x = e.convert(e.element(op.getX(), index), type, isFloat ? computed : e.b.getI32Type());
   Value all[] = {x, e.convert(parameter(e, op, op.getScale(), index), scaleType, computed), x};
-  bool isShifted = splatOf(op.getZeroPoint()) != 0.0;
+  bool isShifted = !isFloat && splatOf(op.getZeroPoint()) != 0.0;
   if (isShifted)
     all[2] = zeroPoint(e, op, index).value;
   e.unify(all);
   Num integer(e.b, e.loc, all[0]);
   if (isShifted)
     integer = integer - integer.with(all[2]);
-  Num y = convert<arith::SIToFPOp>(integer, computed) * integer.with(all[1]);
+  Num number = isFloat ? integer : convert<arith::SIToFPOp>(integer, computed);
+  Num y = number * integer.with(all[1]);
   return e.convert(y.value, computed, to);
 }
 

@@ -52,6 +52,8 @@ static LogicalResult quantize(Operation *op, ArrayRef<TensorData> operands,
   TensorData element(RankedTensorType::get({1}, x.elementType()));
   return forEach(cast<QuantizeOp>(op), operands, [&](int64_t i, int64_t s, int64_t z) {
     element.setFloat(0, x.getFloat(i) / scale.getFloat(s));
+    if (isSmallFloat(to))
+      return results[0].setFloat(i, element.getFloat(0), cast<QuantizeOp>(op).getSaturate());
     double sum = std::nearbyint(element.getFloat(0)) + static_cast<double>(zero.getInt(z));
     results[0].setInt(i, static_cast<int64_t>(!(sum > low) ? low : std::min(sum, high)));
   });
@@ -61,6 +63,8 @@ static LogicalResult dequantize(Operation *op, ArrayRef<TensorData> operands,
                                 MutableArrayRef<TensorData> results) {
   const TensorData &x = operands[0], &scale = operands[1], &zero = operands[2];
   return forEach(cast<DequantizeOp>(op), operands, [&](int64_t i, int64_t s, int64_t z) {
+    if (isSmallFloat(x.elementType()))
+      return results[0].setFloat(i, x.getFloat(i) * scale.getFloat(s));
     // Wraps where x has 32 bits, which come without a zero point.
     auto shifted = static_cast<int32_t>(x.getInt(i) - zero.getInt(z));
     results[0].setFloat(i, static_cast<double>(shifted) * scale.getFloat(s));

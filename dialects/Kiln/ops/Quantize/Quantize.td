@@ -12,14 +12,15 @@ include "dialects/Kiln/IR/KilnBase.td"
 // have x's rank, and each of their elements along `axis` serves a block.
 // Integers of 4 bits and floats of 8 are not accepted.
 
-def Kiln_QuantizedTypes : RankedTensorOf<[I8, UI8, I16, UI16, I32]>;
+def Kiln_QuantizedTypes : RankedTensorOf<[I8, UI8, I16, UI16, I32, Kiln_SmallTypes]>;
 
 def Kiln_QuantizeOp : Kiln_PureOp<"quantize"> {
   let summary = "saturate(round(x / scale) + zero_point), halves to even.";
   let description = [{
     The quotient is rounded to the element type of x before it is rounded to an
     integer; the result has the element type of `zero_point`. NaN gives the
-    least value.
+    least value. A small float in place of the integer is rounded to, and
+    saturates, as kiln.cast does, and has no zero point: that is 0.
 
     (C1) x and scale have one element type; (C2) zero_point has no more than 16
     bits and scale's shape, or is one element; (C3) scale broadcasts to x, dim
@@ -30,7 +31,8 @@ def Kiln_QuantizeOp : Kiln_PureOp<"quantize"> {
     ```
   }];
   let arguments = (ins Kiln_FloatTensor:$x, Kiln_FloatTensor:$scale, Kiln_QuantizedTypes:$zero_point,
-                       DefaultValuedAttr<I64Attr, "0">:$axis, DefaultValuedAttr<I64Attr, "0">:$block_size);
+                       DefaultValuedAttr<I64Attr, "0">:$axis, DefaultValuedAttr<I64Attr, "0">:$block_size,
+                       DefaultValuedAttr<BoolAttr, "true">:$saturate);
   let results = (outs Kiln_QuantizedTypes:$y);
 }
 

@@ -17,13 +17,13 @@ static std::optional<Expr> symbolicCount(NodeImporter &n) {
   if (isa<FloatType>(elementTypeOf(n.input(0)))) {
     auto start = n.constantFloats(n.input(0)), limit = n.constantFloats(n.input(1)),
          delta = n.constantFloats(n.input(2));
-    if (!start || !limit || !delta || (*delta)[0] == 0)
+    if (!start || !limit || !delta)
       return std::nullopt;
     double count = std::ceil(((*limit)[0] - (*start)[0]) / (*delta)[0]);
     return count > 0 && count < 1e15 ? Expr(static_cast<int64_t>(count)) : Expr(0);
   }
   auto delta = n.constantInts(n.input(2));
-  if (!delta || (*delta)[0] == 0)
+  if (!delta)
     return std::nullopt;
   auto start = n.exprs(0), limit = n.exprs(1);
   if (failed(start) || failed(limit))
@@ -40,12 +40,15 @@ static FailureOr<SmallVector<Value>> importRange(NodeImporter &n) {
       return n.invalid("input " + Twine(i) + " is not a scalar");
     scalars.push_back(n.reshape(n.input(i), {}));
   }
+  if (auto delta = n.constantFloats(n.input(2)); delta && (*delta)[0] == 0)
+    return n.invalid("delta is 0");
   auto count = symbolicCount(n);
   if (!count) {
     Value counted = n.create<RangeCountOp>(scalars);
     if (!counted)
       return failure();
-    count = n.bind(counted, "range", /*isSize=*/true).front();
+    count =
+        n.bindSizes(counted, "range", "number of elements, which is -1 when delta is 0").front();
   }
   return SmallVector<Value>{
       n.create<RangeOp>({scalars[0], scalars[2]}, {n.exprsNamed("count", {*count})})};

@@ -40,7 +40,7 @@ static Value rangeCount(ElementBuilder &e, Operation *op, unsigned, ArrayRef<Val
     // Conversion saturates: what no run could hold is refused when it is bound.
     Num count = delta.with(e.convert(exact.value, f64, i64));
     Num zero = count.constant(0);
-    return (delta == 0).select(zero, (count < zero).select(zero, count)).value;
+    return (delta == 0).select(count.integer(-1), (count < zero).select(zero, count)).value;
   }
   Num zero = start.constant(0), one = start.constant(1);
   Num backwards = delta < zero;
@@ -48,7 +48,8 @@ static Value rangeCount(ElementBuilder &e, Operation *op, unsigned, ArrayRef<Val
   step = (step == zero).select(one, step);
   Num count =
       delta.with(arith::DivSIOp::create(e.b, e.loc, (length + step - one).value, step.value));
-  return ((delta == zero) | (length < zero)).select(zero, count).value;
+  count = (length < zero).select(zero, count);
+  return (delta == zero).select(count.integer(-1), count).value;
 }
 
 namespace kiln {

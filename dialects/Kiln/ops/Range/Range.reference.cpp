@@ -33,10 +33,15 @@ static LogicalResult rangeCount(Operation *, ArrayRef<TensorData> operands,
   if (isa<FloatType>(operands[0].elementType())) {
     double delta = operands[2].getFloat(0);
     double exact = std::ceil((operands[1].getFloat(0) - operands[0].getFloat(0)) / delta);
-    count = delta != 0 && exact > 0 && exact < 9e18 ? static_cast<int64_t>(exact) : 0;
+    if (delta == 0)
+      count = -1;
+    else if (exact > 0 && exact < 9e18)
+      count = static_cast<int64_t>(exact);
   } else {
     int64_t distance = operands[1].getInt(0) - operands[0].getInt(0), delta = operands[2].getInt(0);
-    if (delta != 0 && (distance < 0) == (delta < 0))
+    if (delta == 0)
+      count = -1;
+    else if ((distance < 0) == (delta < 0))
       count = (std::abs(distance) + std::abs(delta) - 1) / std::abs(delta);
   }
   results[0].setInt(0, count);

@@ -25,8 +25,8 @@ def Kiln_RangeOp : Kiln_PureOp<"range", [DeclareOpInterfaceMethods<SymbolicValue
 def Kiln_RangeCountOp : Kiln_PureOp<"range_count"> {
   let summary = "How many numbers go from start to below limit in steps of delta.";
   let description = [{
-    max(ceil((limit - start) / delta), 0), computed in float64 for floats; 0
-    when delta is 0. (C1) All three are scalars of one type.
+    max(ceil((limit - start) / delta), 0), computed in float64 for floats; -1
+    when delta is 0, for there is no such number. (C1) All three are scalars of one type.
 
     ```mlir
     %3 = kiln.range_count %0, %1, %2 : (tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<i64>

@@ -109,6 +109,8 @@ LogicalResult Layer::read() {
       failed(checkShape(5, "initial_h", first)) || failed(checkShape(6, "initial_c", first)) ||
       failed(checkShape(7, "P", {directions, 3 * hidden})))
     return failure();
+  if (Value lens = lengths())
+    n.requireRange(lens, 0, time, "element of sequence_lens");
   return readActivations();
 }
 

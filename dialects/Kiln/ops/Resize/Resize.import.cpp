@@ -168,7 +168,7 @@ private:
     Value product = n.cast(n.create<MulOp>({lengths, factors}), n.b.getI64Type());
     if (!product)
       return failure();
-    sizes = n.bind(product, "resize", /*isSize=*/true);
+    sizes = n.bindSizes(product, "resize", "size that the scales ask for");
     return success();
   }
 

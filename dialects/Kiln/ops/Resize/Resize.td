@@ -27,6 +27,10 @@ def Kiln_ResizeOp : Kiln_PureOp<"resize"> {
     weigh nothing, and the other weights are scaled up. Integers round to
     nearest even and saturate.
 
+    align_corners with a scale stretches the last element to scale * dim - 1,
+    which need not be an integer, as ONNX's reference and test data do; engines
+    that take the result's last element there differ when it is not one.
+
     (C1) `axes` are different ones of x's, and every list has a number for
     each. (C2) Names of modes are known ones. (C3) `geometry` has what
     `coordinates` needs, and at most scales beside it, of float64.

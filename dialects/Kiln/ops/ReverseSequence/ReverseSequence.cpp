@@ -16,7 +16,8 @@ LogicalResult ReverseSequenceOp::inferReturnTypes(MLIRContext *, std::optional<L
   Shape shape = shapeOf(adaptor.getX()), lengths = shapeOf(adaptor.getLengths());
   uint64_t batch = adaptor.getBatchAxis(), time = adaptor.getTimeAxis();
   if (batch >= shape.size() || time >= shape.size() || batch == time)
-    return emitOptionalError(loc, "(C1) batch axis ", batch, " and time axis ", time, " for rank ",
+    return emitOptionalError(loc, "(C1) batch axis ", static_cast<int64_t>(batch),
+                             " and time axis ", static_cast<int64_t>(time), " for rank ",
                              shape.size());
   if (lengths.size() != 1 ||
       (lengths[0].constant() && shape[batch].constant() && lengths[0] != shape[batch]))

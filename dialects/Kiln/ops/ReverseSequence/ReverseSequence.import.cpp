@@ -21,6 +21,7 @@ static FailureOr<SmallVector<Value>> importReverseSequence(NodeImporter &n) {
     return n.invalid("sequence_lens has rank " + Twine(lengths.size()) + ", not 1");
   n.require(lengths[0], shape[static_cast<size_t>(batch)],
             "sequence_lens has one element for each batch");
+  n.requireRange(n.input(1), 0, shape[static_cast<size_t>(time)], "element of sequence_lens");
   return SmallVector<Value>{n.create<ReverseSequenceOp>(
       {n.input(0), n.input(1)}, {n.attr("batch_axis", batch), n.attr("time_axis", time)})};
 }

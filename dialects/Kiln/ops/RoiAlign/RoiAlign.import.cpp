@@ -28,6 +28,8 @@ static FailureOr<SmallVector<Value>> importRoiAlign(NodeImporter &n) {
   if (height < 1 || width < 1 || ratio < 0)
     return n.invalid("output_height, output_width and sampling_ratio are " + Twine(height) + ", " +
                      Twine(width) + " and " + Twine(ratio));
+  if (rankOf(n.input(0)) > 0)
+    n.requireRange(n.input(2), 0, shapeOf(n.input(0))[0] - Expr(1), "element of batch_indices");
   return SmallVector<Value>{n.create<RoiAlignOp>(
       {n.input(0), n.input(1), n.input(2)},
       {n.attr("height", height), n.attr("width", width), n.attr("sampling_ratio", ratio),

@@ -19,9 +19,10 @@ LogicalResult ScatterElementsOp::inferReturnTypes(MLIRContext *, std::optional<L
                                                   Adaptor adaptor, SmallVectorImpl<Type> &types) {
   Shape x = shapeOf(adaptor.getX()), indices = shapeOf(adaptor.getIndices()),
         updates = shapeOf(adaptor.getUpdates());
-  if (adaptor.getAxis() >= x.size() || !isReduction(adaptor.getReduction()))
-    return emitOptionalError(loc, "(C1) axis ", adaptor.getAxis(), " and reduction '",
-                             adaptor.getReduction(), "' for rank ", x.size());
+  if (failed(checkAxis(loc, adaptor.getAxis(), x.size())))
+    return failure();
+  if (!isReduction(adaptor.getReduction()))
+    return emitOptionalError(loc, "(C1) unknown reduction '", adaptor.getReduction(), "'");
   if (elementTypeOf(adaptor.getX()) != elementTypeOf(adaptor.getUpdates()) ||
       x.size() != updates.size() || indices.size() != updates.size())
     return emitOptionalError(loc, "(C2) cannot update ", adaptor.getX().getType(), " by ",
@@ -43,12 +44,14 @@ LogicalResult TensorScatterOp::inferReturnTypes(MLIRContext *, std::optional<Loc
                                                 Adaptor adaptor, SmallVectorImpl<Type> &types) {
   Shape cache = shapeOf(adaptor.getCache()), update = shapeOf(adaptor.getUpdate());
   uint64_t axis = adaptor.getAxis();
-  if (axis == 0 || axis >= cache.size())
-    return emitOptionalError(loc, "(C1) axis ", axis, " for a cache of rank ", cache.size());
+  if (failed(checkAxis(loc, axis, cache.size())))
+    return failure();
+  if (axis == 0)
+    return emitOptionalError(loc, "(C1) axis 0 is the batch");
   bool fits = update.size() == cache.size() &&
               elementTypeOf(adaptor.getCache()) == elementTypeOf(adaptor.getUpdate());
-  for (auto [i, have, want] : llvm::enumerate(update, cache))
-    fits &= i == axis || !have.constant() || !want.constant() || have == want;
+  for (size_t i = 0; fits && i < cache.size(); ++i)
+    fits = i == axis || !update[i].constant() || !cache[i].constant() || update[i] == cache[i];
   if (!fits)
     return emitOptionalError(loc, "(C2) cannot update ", adaptor.getCache().getType(), " by ",
                              adaptor.getUpdate().getType());

@@ -37,6 +37,7 @@ static FailureOr<SmallVector<Value>> importScatterElements(NodeImporter &n) {
     if (static_cast<int64_t>(i) != *axis)
       n.requireAtMost(place, have, "indices of ScatterElements are no larger than the data");
   }
+  n.requireIndices(indices, dims[static_cast<size_t>(*axis)], "index of " + n.opType());
   return SmallVector<Value>{n.create<ScatterElementsOp>(
       {x, indices, updates}, {n.attr("axis", *axis), n.stringNamed("reduction", *reduction)})};
 }
@@ -62,6 +63,7 @@ static FailureOr<SmallVector<Value>> importScatterND(NodeImporter &n) {
                      Twine(wanted.size()));
   for (auto [have, want] : llvm::zip_equal(shapeOf(updates), wanted))
     n.require(have, want, "updates of ScatterND fit indices and data");
+  n.requireTuples(indices, ArrayRef(dims).take_front(depth), "index of ScatterND");
   return SmallVector<Value>{
       n.create<ScatterNDOp>({x, indices, updates}, {n.stringNamed("reduction", *reduction)})};
 }
@@ -91,6 +93,9 @@ static FailureOr<SmallVector<Value>> importTensorScatter(NodeImporter &n) {
       return n.invalid("write_indices has rank " + Twine(rankOf(n.input(2))) + ", not 1");
     n.require(shapeOf(n.input(2))[0], dims[0], "write_indices has one element for each batch");
     operands.push_back(n.input(2));
+    auto at = static_cast<size_t>(*axis);
+    Expr room = mode == "circular" ? dims[at] - Expr(1) : dims[at] - newDims[at];
+    n.requireRange(n.input(2), 0, room, "write_indices of TensorScatter");
   }
   return SmallVector<Value>{n.create<TensorScatterOp>(
       operands, {n.attr("axis", *axis), n.boolNamed("circular", mode == "circular")})};

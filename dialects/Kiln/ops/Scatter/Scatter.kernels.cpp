@@ -82,7 +82,7 @@ static LogicalResult scatterElements(KernelBuilder &k, Operation *anchor) {
            [&](ElementBuilder &e, ArrayRef<Value> index) {
              Places place;
              addPlace(e, place, e.element(indices, index), elementTypeOf(indices), shape[axis]);
-             k.ifThen(place.legal, [&] {
+             k.branch(place.legal, [&] {
                Index at(index);
                at[axis] = place.at[0];
                Value update = e.element(updates, index);
@@ -105,7 +105,7 @@ static LogicalResult scatterElements(KernelBuilder &k, Operation *anchor) {
     copy(row);
     Value updated =
         arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::slt, row, k.size(updateShape[0]));
-    k.ifThen(updated, [&] { apply(row); });
+    k.branch(updated, [&] { apply(row); });
   });
   return success();
 }
@@ -130,7 +130,7 @@ static LogicalResult scatterND(KernelBuilder &k, Operation *anchor) {
       at.back() = e.index(static_cast<int64_t>(i));
       addPlace(e, places, e.element(indices, at), elementTypeOf(indices), shape[i]);
     }
-    k.ifThen(places.legal, [&] {
+    k.branch(places.legal, [&] {
       k.nest(places.at, k.sizes(ArrayRef(shape).drop_front(depth)), lanes,
              [&](ElementBuilder &e, ArrayRef<Value> to) {
                Index from(tuple);

@@ -15,7 +15,7 @@ static FailureOr<SmallVector<Value>> importWhere(NodeImporter &n) {
   Shape shapes[] = {shapeOf(n.input(0)), shapeOf(n.input(1)), shapeOf(n.input(2))};
   for (auto [i, j] : {std::pair(0, 1), std::pair(0, 2), std::pair(1, 2)})
     for (auto [a, b] : llvm::zip(llvm::reverse(shapes[i]), llvm::reverse(shapes[j])))
-      n.requireBroadcast(a, b, "sizes of Where's inputs are equal or 1");
+      n.require(a, b, "sizes of Where's inputs are equal or 1", Relation::Broadcast);
   return SmallVector<Value>{n.create<SelectOp>({n.input(0), n.input(1), n.input(2)})};
 }
 

@@ -8,6 +8,7 @@
 #include "dialects/Kiln/ops/Slice/Slice.h"
 #include "dialects/Kiln/IR/Indexing.h"
 #include "mlir/IR/OpImplementation.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -28,10 +29,13 @@ LogicalResult SliceOp::inferReturnTypes(MLIRContext *, std::optional<Location> l
       return emitOptionalError(loc, "(C3) the size of axis ", axis, " is negative: ", *size);
     if (!start || !size || !dim || !step.constant() || *size == 0)
       continue;
-    int64_t last = *start + (*size - 1) * *step.constant();
-    if (std::min(*start, last) < 0 || std::max(*start, last) >= *dim)
-      return emitOptionalError(loc, "(C3) the slice of axis ", axis, " reads elements ", *start,
-                               " to ", last, " of ", *dim);
+    int64_t last = 0;
+    if (llvm::MulOverflow(*size - 1, *step.constant(), last) ||
+        llvm::AddOverflow(*start, last, last) || std::min(*start, last) < 0 ||
+        std::max(*start, last) >= *dim)
+      return emitOptionalError(loc, "(C3) the slice of axis ", axis, " reads ", *size,
+                               " elements from ", *start, " in steps of ", *step.constant(), " of ",
+                               *dim);
   }
   types.push_back(tensorType(sizes, elementTypeOf(adaptor.getX())));
   return success();

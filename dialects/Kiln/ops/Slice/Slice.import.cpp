@@ -91,9 +91,41 @@ static Value makeSlice(NodeImporter &n, ArrayRef<Expr> starts, ArrayRef<Expr> si
       {n.exprsNamed("starts", starts), n.exprsNamed("sizes", sizes), n.exprsNamed("steps", steps)});
 }
 
+/// The run must see steps other than 0.
+static LogicalResult requireSteps(NodeImporter &n) {
+  auto steps = n.exprs(4);
+  if (failed(steps))
+    return failure();
+  for (const Expr &step : *steps)
+    // Clamped first: the least integer has no opposite.
+    n.requireAtMost(1, Expr::max(step, Expr(0) - Expr::max(step, -beyondAnySize)),
+                    "1 <= size of a step");
+  return success();
+}
+
+/// The run must see axes that are there, none of them twice.
+static LogicalResult requireAxes(NodeImporter &n, int64_t rank) {
+  auto axes = n.exprs(3);
+  if (failed(axes))
+    return failure();
+  Shape places;
+  for (const Expr &axis : *axes) {
+    n.requireAtMost(-rank, axis, Twine(-rank) + " <= axis");
+    n.requireAtMost(axis, rank - 1, "axis <= " + Twine(rank - 1));
+    Expr place = axis + Expr(rank) * isNegative(axis);
+    for (const Expr &other : places)
+      n.requireAtMost(1, Expr::max(place - other, other - place), "1 <= distance of two axes");
+    places.push_back(place);
+  }
+  return success();
+}
+
 /// Axes or steps that only the run knows: all bounds are computed there.
 static FailureOr<SmallVector<Value>> sliceOfRun(NodeImporter &n) {
   Shape dims = shapeOf(n.input(0)), length = shapeOf(n.input(1));
+  if ((n.hasInput(3) && failed(requireAxes(n, static_cast<int64_t>(dims.size())))) ||
+      (n.hasInput(4) && failed(requireSteps(n))))
+    return failure();
   Type i64 = n.b.getI64Type();
   auto count = length[0].constant().value_or(0);
   SmallVector<int64_t> all = llvm::to_vector(llvm::seq<int64_t>(0, count));
@@ -111,9 +143,9 @@ static FailureOr<SmallVector<Value>> sliceOfRun(NodeImporter &n) {
   Value starts = row(0), sizes = row(1), strides = row(2);
   if (!starts || !sizes || !strides)
     return failure();
-  return SmallVector<Value>{makeSlice(n, n.bind(starts, "start", /*isSize=*/false),
-                                      n.bind(sizes, "slice", /*isSize=*/true),
-                                      n.bind(strides, "step", /*isSize=*/false))};
+  return SmallVector<Value>{makeSlice(n, n.bind(starts, "start"),
+                                      n.bindSizes(sizes, "slice", "size of the slice"),
+                                      n.bind(strides, "step"))};
 }
 
 static FailureOr<SmallVector<Value>> importSlice(NodeImporter &n) {

@@ -6,16 +6,20 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Kiln/ops/Symbol/Symbol.h"
+#include "dialects/Kiln/IR/Relation.h"
 #include "mlir/IR/OpImplementation.h"
 
 using namespace mlir;
 using namespace kiln;
 
-LogicalResult ShapeOp::inferReturnTypes(MLIRContext *context, std::optional<Location>,
+LogicalResult ShapeOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
                                         Adaptor adaptor, SmallVectorImpl<Type> &types) {
-  int64_t count = static_cast<int64_t>(adaptor.getEnd()) - static_cast<int64_t>(adaptor.getStart());
-  types.push_back(
-      RankedTensorType::get({std::max<int64_t>(count, 0)}, IntegerType::get(context, 64)));
+  auto start = static_cast<int64_t>(adaptor.getStart()),
+       end = static_cast<int64_t>(adaptor.getEnd());
+  if (start < 0 || end < start || end > rankOf(adaptor.getX()))
+    return emitOptionalError(loc, "(C1) dims [", start, ", ", end, ") of rank ",
+                             rankOf(adaptor.getX()));
+  types.push_back(RankedTensorType::get({end - start}, IntegerType::get(context, 64)));
   return success();
 }
 
@@ -48,9 +52,20 @@ LogicalResult BindOp::verify() {
   return success();
 }
 
+LogicalResult FarthestOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
+                                           Adaptor adaptor, SmallVectorImpl<Type> &types) {
+  if (adaptor.getLow().getExprs().size() != 1)
+    return emitOptionalError(loc, "(C1) low must be one number, not ",
+                             adaptor.getLow().getExprs().size());
+  types.push_back(RankedTensorType::get({}, IntegerType::get(context, 64)));
+  return success();
+}
+
 LogicalResult RequireOp::verify() {
   if (getPair().getExprs().size() != 2)
-    return emitOpError("compares two expressions, got ") << getPair().getExprs().size();
+    return emitOpError("(C1) compares two expressions, got ") << getPair().getExprs().size();
+  if (!relationNamed(getRelation()))
+    return emitOpError("unknown relation '") << getRelation() << "'";
   return success();
 }
 

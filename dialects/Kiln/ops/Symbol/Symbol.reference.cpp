@@ -22,6 +22,18 @@ static LogicalResult fillKnown(ArrayRef<Expr> values, TensorData &y) {
   return success();
 }
 
+static LogicalResult farthest(Operation *op, ArrayRef<TensorData> operands,
+                              MutableArrayRef<TensorData> results) {
+  auto low = exprsOf(::cast<FarthestOp>(op).getLow())[0].constant();
+  if (!low)
+    return failure();
+  uint64_t most = 0, base = static_cast<uint64_t>(*low);
+  for (int64_t i = 0; i < operands[0].size(); ++i)
+    most = std::max(most, static_cast<uint64_t>(operands[0].getInt(i)) - base);
+  results[0].setInt(0, static_cast<int64_t>(most + base));
+  return success();
+}
+
 namespace kiln {
 void registerSymbolReferences(ReferenceTable &table);
 } // namespace kiln
@@ -34,4 +46,5 @@ void kiln::registerSymbolReferences(ReferenceTable &table) {
   table.add<ExprsOp>([](Operation *op, ArrayRef<TensorData>, MutableArrayRef<TensorData> results) {
     return fillKnown(exprsOf(::cast<ExprsOp>(op).getValues()), results[0]);
   });
+  table.add<FarthestOp>(farthest);
 }

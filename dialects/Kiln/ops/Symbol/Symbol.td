@@ -9,6 +9,13 @@ include "dialects/Kiln/IR/KilnBase.td"
 
 def Kiln_ShapeOp : Kiln_PureOp<"shape", [DeclareOpInterfaceMethods<SymbolicValueInterface>]> {
   let summary = "Dimensions [start, end) of a tensor, as int64.";
+  let description = [{
+    (C1) 0 <= `start` <= `end` <= rank.
+
+    ```mlir
+    %1 = kiln.shape %0 {start = 0 : i64, end = 1 : i64} : (tensor<?x3xf32, #kiln.dims<"n">>) -> tensor<1xi64>
+    ```
+  }];
   let arguments = (ins Kiln_Tensor:$x, I64Attr:$start, I64Attr:$end);
   let results = (outs 1DTensorOf<[I64]>:$y);
 }
@@ -39,14 +46,37 @@ def Kiln_BindOp : Kiln_Op<"bind"> {
   let hasVerifier = 1;
 }
 
-def Kiln_RequireOp : Kiln_Op<"require"> {
-  let summary = "The run must see two equal sizes.";
+def Kiln_FarthestOp : Kiln_PureOp<"farthest"> {
+  let summary = "The integer that lies farthest above `low`, without regard to sign.";
   let description = [{
+    low + max(x - low) with unsigned differences, so that what lies below `low`
+    counts as far above; `low` when x is empty. All elements lie in
+    [low, high] when this one does, and it is one that does not when any does
+    not: a kiln.bind and two kiln.requires check a whole tensor.
+
+    (C1) `low` is one number.
+
     ```mlir
-    kiln.require #kiln.exprs<"a", "b"> "dim 1 of 'x' equals dim 0 of 'y'"
+    %1 = kiln.farthest %0 {low = #kiln.exprs<"-n">} : (tensor<5xi64>) -> tensor<i64>
     ```
   }];
-  let arguments = (ins Kiln_ExprsAttr:$pair, StrAttr:$text);
+  let arguments = (ins Kiln_IndexTensor:$x, Kiln_ExprsAttr:$low);
+  let results = (outs 0DTensorOf<[I64]>:$y);
+}
+
+def Kiln_RequireOp : Kiln_Op<"require"> {
+  let summary = "The run must see two numbers that fit each other.";
+  let description = [{
+    `relation` is equal, at_most (the first is not larger) or broadcast (equal,
+    or one of them 1). (C1) `pair` holds two expressions.
+
+    ```mlir
+    kiln.require #kiln.exprs<"a", "b"> "dim 1 of 'x' equals dim 0 of 'y'"
+    kiln.require #kiln.exprs<"%k", "n"> "K is at most the dimension" {relation = "at_most"}
+    ```
+  }];
+  let arguments = (ins Kiln_ExprsAttr:$pair, StrAttr:$text,
+                       DefaultValuedStrAttr<StrAttr, "equal">:$relation);
   let assemblyFormat = "$pair $text attr-dict";
   let hasVerifier = 1;
 }

@@ -14,9 +14,8 @@ using namespace kiln;
 LogicalResult TopKOp::inferReturnTypes(MLIRContext *context, std::optional<Location> loc,
                                        Adaptor adaptor, SmallVectorImpl<Type> &types) {
   Shape shape = shapeOf(adaptor.getX()), k = exprsOf(adaptor.getK());
-  if (adaptor.getAxis() >= shape.size())
-    return emitOptionalError(loc, "(C1) axis ", adaptor.getAxis(), " is out of range for rank ",
-                             shape.size());
+  if (failed(checkAxis(loc, adaptor.getAxis(), shape.size())))
+    return failure();
   Expr &dim = shape[adaptor.getAxis()];
   if (k.size() != 1 || k[0].constant().value_or(0) < 0 ||
       (k[0].constant() && dim.constant() && *k[0].constant() > *dim.constant()))

@@ -42,7 +42,7 @@ static FailureOr<SmallVector<Value>> importUnique(NodeImporter &n) {
       tryBuild<UniqueOp>(n.b, n.loc, rows, {n.boolNamed("sorted", n.intAttr("sorted", 1) != 0)});
   if (failed(op))
     return failure();
-  Expr count = n.bind(op->getCount(), "unique", /*isSize=*/true).front();
+  Expr count = n.bindSizes(op->getCount(), "unique", "number of different elements").front();
   Value firsts = n.slice(op->getFirsts(), {0}, {count});
   Value y = n.create<GatherOp>({rows, firsts}, {n.attr("axis", 0)});
   Shape shape{count};

@@ -16,7 +16,9 @@ LogicalResult ReshapeOp::inferReturnTypes(MLIRContext *, std::optional<Location>
   Shape shape = exprsOf(adaptor.getShape());
   auto from = elementCount(shapeOf(adaptor.getX())).constant(), to = elementCount(shape).constant();
   if (from && to && *from != *to)
-    return emitOptionalError(loc, "cannot reshape ", *from, " elements into ", *to);
+    return emitOptionalError(loc, "(C1) cannot reshape ", *from, " elements into ", *to);
+  if (anyNegative(shape))
+    return emitOptionalError(loc, "(C2) a size of the shape is negative");
   types.push_back(tensorType(shape, elementTypeOf(adaptor.getX())));
   return success();
 }

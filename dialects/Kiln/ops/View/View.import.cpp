@@ -66,7 +66,7 @@ static FailureOr<SmallVector<Value>> importReshape(NodeImporter &n) {
     Value resolved = n.create<ResolveShapeOp>(
         {n.input(1)}, {n.exprsNamed("from", from), n.boolNamed("allow_zero", allowZero)});
     if (resolved)
-      shape = n.bind(resolved, "reshape", /*isSize=*/true);
+      shape = n.bindSizes(resolved, "reshape", "size in Reshape's shape");
   } else {
     shape = resolveShape(n, from, *asked, allowZero);
   }

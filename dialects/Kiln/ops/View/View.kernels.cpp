@@ -7,6 +7,7 @@
 
 #include "dialects/Kiln/ops/View/View.h"
 #include "kiln/Codegen/KernelTable.h"
+#include "kiln/Codegen/Num.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -21,37 +22,42 @@ static Value reshape(ElementBuilder &e, Operation *op, unsigned, ArrayRef<Value>
   return e.element(x, e.delinearize(e.linearize(index, to), from));
 }
 
+/// Few elements: all are resolved, and the wanted one is picked.
 static Value resolveShape(ElementBuilder &e, Operation *op, unsigned, ArrayRef<Value> index) {
   auto resolve = cast<ResolveShapeOp>(op);
-  Type type = e.b.getI64Type();
+  Type i64 = e.b.getI64Type(), f64 = e.b.getF64Type();
   if (e.isConsecutive(index[0]))
-    return e.giveUp(type);
+    return e.giveUp(i64);
   Shape from = exprsOf(resolve.getFrom());
-  Value asked = resolve.getAsked(), one = e.intConstant(type, 1);
-  auto equals = [&](Value x, int64_t y) -> Value {
-    return arith::CmpIOp::create(e.b, e.loc, arith::CmpIPredicate::eq, x, e.intConstant(type, y));
-  };
-  // Few elements: all are resolved, and the wanted one is picked.
-  Value known = one, picked = one;
-  Value isInferred = equals(e.intConstant(type, 0), 1);
-  int64_t rank = cast<RankedTensorType>(asked.getType()).getNumElements();
-  for (int64_t i = 0; i < rank; ++i) {
-    Value size = e.element(asked, e.index(i));
-    if (!resolve.getAllowZero() && i < static_cast<int64_t>(from.size()))
-      size = arith::SelectOp::create(e.b, e.loc, equals(size, 0),
-                                     e.fromIndex(e.size(from[i]), type), size);
-    Value isRest = equals(size, -1);
-    Value here = arith::CmpIOp::create(e.b, e.loc, arith::CmpIPredicate::eq, index[0], e.index(i));
-    picked = arith::SelectOp::create(e.b, e.loc, here, size, picked);
-    isInferred = arith::SelectOp::create(e.b, e.loc, here, isRest, isInferred);
-    known = arith::MulIOp::create(e.b, e.loc, known,
-                                  arith::SelectOp::create(e.b, e.loc, isRest, one, size));
+  Value asked = resolve.getAsked();
+  Num place(e.b, e.loc, e.fromIndex(index[0], i64));
+  Num zero = place.integer(0), one = place.integer(1), rest = place.integer(-1);
+  // The product also as a float, which does not wrap.
+  Num known = one, picked = one, unknowns = zero, estimate = place.with(e.constant(f64, 1));
+  Num isBad = one == zero;
+  for (int64_t i = 0, rank = *shapeOf(asked)[0].constant(); i < rank; ++i) {
+    Num size = place.with(e.convert(e.element(asked, e.index(i)), elementTypeOf(asked), i64));
+    if (!resolve.getAllowZero()) {
+      if (i < static_cast<int64_t>(from.size()))
+        size = (size == zero).select(place.with(e.fromIndex(e.size(from[i]), i64)), size);
+      else
+        isBad = isBad | (size == zero);
+    }
+    Num isRest = size == rest, factor = isRest.select(one, size);
+    isBad = isBad | (size < rest);
+    unknowns = unknowns + isRest.select(one, zero);
+    picked = (place == place.integer(i)).select(size, picked);
+    known = known * factor;
+    estimate = estimate * place.with(e.convert(factor.value, i64, f64));
   }
-  Value total = e.fromIndex(e.size(elementCount(from)), type), isZero = equals(known, 0);
-  Value rest = arith::DivSIOp::create(e.b, e.loc, total,
-                                      arith::SelectOp::create(e.b, e.loc, isZero, one, known));
-  rest = arith::SelectOp::create(e.b, e.loc, isZero, known, rest);
-  return arith::SelectOp::create(e.b, e.loc, isInferred, rest, picked);
+  Num total = place.with(e.fromIndex(e.size(elementCount(from)), i64)), isZero = known == zero;
+  Num divisor = isZero.select(one, known);
+  Num left = isZero.select(zero, place.with(arith::DivSIOp::create(
+                                     e.b, e.loc, total.value, divisor.value)));
+  isBad = isBad | (unknowns > one) | (estimate > 0x1p62);
+  if (resolve.getAllowZero())
+    isBad = isBad | (isZero & (unknowns == one));
+  return isBad.select(rest, (picked == rest).select(left, picked)).value;
 }
 
 namespace kiln {

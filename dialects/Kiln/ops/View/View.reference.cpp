@@ -7,6 +7,7 @@
 
 #include "dialects/Kiln/ops/View/View.h"
 #include "kiln/Reference/ReferenceTable.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -23,25 +24,39 @@ static LogicalResult resolveShape(Operation *op, ArrayRef<TensorData> operands,
   Shape from = exprsOf(resolve.getFrom());
   auto total = elementCount(from).constant();
   TensorData &resolved = results[0];
-  int64_t known = 1, inferred = -1;
+  int64_t known = 1;
+  SmallVector<int64_t> inferred;
+  bool isBad = false, overflows = false;
   for (int64_t i = 0; i < resolved.size(); ++i) {
     int64_t size = operands[0].getInt(i);
     if (size == 0 && !resolve.getAllowZero()) {
-      if (i >= static_cast<int64_t>(from.size()) || !from[i].constant())
-        return failure();
-      size = *from[i].constant();
+      if (i < static_cast<int64_t>(from.size())) {
+        if (!from[i].constant())
+          return failure();
+        size = *from[i].constant();
+      } else {
+        isBad = true;
+      }
     }
+    isBad |= size < -1;
     if (size == -1)
-      inferred = i;
+      inferred.push_back(i);
     else
-      known *= size;
+      overflows |= llvm::MulOverflow(known, size, known);
     resolved.setInt(i, size);
   }
-  if (inferred < 0)
+  isBad |= inferred.size() > 1 || overflows ||
+           (resolve.getAllowZero() && known == 0 && !inferred.empty());
+  if (isBad) {
+    for (int64_t i = 0; i < resolved.size(); ++i)
+      resolved.setInt(i, -1);
+    return success();
+  }
+  if (inferred.empty())
     return success();
   if (!total)
     return failure();
-  resolved.setInt(inferred, known == 0 ? 0 : *total / known);
+  resolved.setInt(inferred.front(), known == 0 ? 0 : *total / known);
   return success();
 }
 

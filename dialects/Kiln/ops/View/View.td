@@ -11,7 +11,7 @@ def Kiln_ReshapeOp : Kiln_PureOp<"reshape", [DeclareOpInterfaceMethods<SymbolicV
   let summary = "The same elements, row-major, under another shape.";
   let description = [{
     (C1) Both shapes have the same number of elements. When that cannot be
-    proved, the run checks it. ONNX's 0 and -1 are resolved by the importer.
+    proved, the run checks it. (C2) No size is negative: ONNX's 0 and -1 are resolved by the importer.
 
     ```mlir
     %1 = kiln.reshape %0 {shape = #kiln.exprs<"batch", "768">}
@@ -27,7 +27,9 @@ def Kiln_ResolveShapeOp : Kiln_PureOp<"resolve_shape"> {
   let summary = "The dims that Reshape's run-time shape operand asks for.";
   let description = [{
     0 keeps the input's dim unless `allow_zero`, and one -1 is what is left of
-    the input's elements. `from` is the input's shape.
+    the input's elements. `from` is the input's shape. All dims are -1 when
+    there is no such shape: a second -1, another negative number, a 0 that
+    keeps nothing, or more elements than any tensor has.
 
     ```mlir
     %1 = kiln.resolve_shape %0 {from = #kiln.exprs<"2", "6">, allow_zero = false} : (tensor<2xi64>) -> tensor<2xi64>

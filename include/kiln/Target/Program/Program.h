@@ -35,6 +35,7 @@ struct ProgramLayout {
     uint64_t offset = 0, bytes = 0;
     uint32_t crc32c = 0;
   };
+  /// Lives from one step of run() to another; every op of the program is a step.
   struct ArenaBuffer {
     mlir::Type type;
     uint32_t first = 0, last = 0;
@@ -53,11 +54,18 @@ struct ProgramLayout {
   llvm::DenseMap<mlir::Value, unsigned> arenaOf; // by plan.alloc
   llvm::SmallVector<Launch> launches;
   llvm::SmallVector<std::string> constraints;
+  /// Which launch or constraint an op is.
+  llvm::DenseMap<mlir::Operation *, unsigned> indexOf;
   llvm::SmallVector<mlir::RankedTensorType> outputs;
   bool readsInputs = false;
 
   bool isLate(const Expr &expr) const;
   bool isLate(mlir::Type tensor) const;
+  /// Whether the run asks for a buffer's memory.
+  bool isLate(plan::AllocOp alloc) const;
+  /// Whether bind() does it, and not the run.
+  bool isEarly(plan::BindOp bind) const;
+  bool isEarly(plan::RequireOp require) const;
   unsigned symbolIndex(llvm::StringRef name) const;
 };
 
@@ -74,6 +82,10 @@ void buildProgram(plan::ProgramOp program, const ProgramLayout &layout,
 
 struct ModuleInfo {
   std::string name, producer, target, features, batchSymbol;
+  /// Of each input, then each output; empty when rows do not stay apart, and
+  /// then why.
+  llvm::SmallVector<int32_t> batchAxes;
+  std::string batchObstacle;
   uint8_t digest[32] = {};
 };
 

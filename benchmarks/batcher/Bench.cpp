@@ -1,0 +1,192 @@
+//===- Bench.cpp - Kiln's batcher beside plain front ends -----------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// batcher-bench ARTEFACT [--seconds S] [--max-batch N] [--max-wait US]
+//               [--lengths A,B] [--workers N]
+//
+// Writes one JSON object. Its parts:
+//   offline    rows a second of kiln_run for batches of 1, 2, 4 ...
+//   overhead   a client alone: kiln_batcher_run less kiln_run, us
+//   saturated  64 requests under way: requests a second of each front end
+//   open       Poisson and bursts at 50, 80 and 300 % of the batcher's saturated rate
+//   idle       share of one CPU that a batcher burns 2 ms after its last request
+//
+//===----------------------------------------------------------------------===//
+#include "Load.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <sys/resource.h>
+#include <thread>
+
+using namespace bench;
+
+namespace {
+
+struct Arguments {
+  const char *artefact = nullptr;
+  double seconds = 2;
+  Settings settings;
+  std::vector<int64_t> lengths = {1};
+};
+
+Arguments parse(int argc, char **argv) {
+  Arguments arguments;
+  for (int i = 1; i < argc; ++i) {
+    auto value = [&](const char *name) {
+      bool is = std::strcmp(argv[i], name) == 0 && i + 1 < argc;
+      i += is;
+      return is;
+    };
+    if (value("--seconds"))
+      arguments.seconds = std::atof(argv[i]);
+    else if (value("--max-batch"))
+      arguments.settings.maxBatch = uint32_t(std::atoi(argv[i]));
+    else if (value("--max-wait"))
+      arguments.settings.maxWaitUs = uint32_t(std::atoi(argv[i]));
+    else if (value("--workers"))
+      arguments.settings.workers = uint32_t(std::atoi(argv[i]));
+    else if (value("--lengths")) {
+      arguments.lengths.clear();
+      for (char *next = argv[i]; *next; next += *next == ',')
+        arguments.lengths.push_back(std::strtoll(next, &next, 10));
+    } else
+      arguments.artefact = argv[i];
+  }
+  if (!arguments.artefact) {
+    std::fprintf(stderr, "batcher-bench: no artefact\n");
+    std::exit(2);
+  }
+  return arguments;
+}
+
+/// The best of rows a second over a few tries.
+double offlineRate(const Model &model, int64_t rows, int64_t length) {
+  kiln_session *session = model.session();
+  auto ins = model.inputs(rows, length), outs = model.outputs(rows, length);
+  std::vector<const DLTensor *> inputs;
+  std::vector<DLTensor *> outputs;
+  for (auto &tensor : ins)
+    inputs.push_back(&tensor->view);
+  for (auto &tensor : outs)
+    outputs.push_back(&tensor->view);
+  double best = 0;
+  for (int attempt = 0; attempt != 5; ++attempt) {
+    uint64_t start = nanoseconds(), now = start, runs = 0;
+    for (; now - start < 60000000; now = nanoseconds(), ++runs)
+      check(kiln_run(session, inputs.data(), uint32_t(inputs.size()), outputs.data(),
+                     uint32_t(outputs.size()), nullptr),
+            "run");
+    best = std::max(best, double(runs) * double(rows) / (double(now - start) * 1e-9));
+  }
+  kiln_session_destroy(session);
+  return best;
+}
+
+void writeOverhead(const Model &model, int64_t length) {
+  kiln_session *session = model.session();
+  kiln_batcher_options options = {};
+  options.struct_size = sizeof options;
+  options.flags = KILN_BATCHER_CALLERS_WORK;
+  kiln_batcher *batcher = nullptr;
+  check(kiln_batcher_create(model.model, &options, &batcher), "batcher");
+  Request request(model, length);
+  std::vector<float> direct, batched;
+  constexpr int rounds = 20000;
+  // Alternating, so that both see the same machine.
+  for (int i = 0; i != rounds; ++i) {
+    uint64_t start = nanoseconds();
+    check(kiln_run(session, request.inputs.data(), uint32_t(request.inputs.size()),
+                   request.outputs.data(), uint32_t(request.outputs.size()), nullptr),
+          "run");
+    uint64_t middle = nanoseconds();
+    check(kiln_batcher_run(batcher, request.inputs.data(), uint32_t(request.inputs.size()),
+                           request.outputs.data(), uint32_t(request.outputs.size()), nullptr),
+          "batched run");
+    direct.push_back(float(middle - start) / 1000);
+    batched.push_back(float(nanoseconds() - middle) / 1000);
+  }
+  double p50 = percentile(direct, 0.5), p99 = percentile(direct, 0.99);
+  double b50 = percentile(batched, 0.5), b99 = percentile(batched, 0.99);
+  std::printf("  \"overhead\": {\"direct_p50\": %.3f, \"direct_p99\": %.3f, \"batcher_p50\": %.3f, "
+              "\"batcher_p99\": %.3f, \"added_p50\": %.3f, \"added_p99\": %.3f},\n",
+              p50, p99, b50, b99, b50 - p50, b99 - p99);
+  kiln_batcher_close(batcher, KILN_CLOSE_DRAIN);
+  kiln_session_destroy(session);
+}
+
+void writeIdle(const Model &model, const Settings &settings) {
+  auto frontEnd = makeFrontEnd("kiln", model, settings);
+  runClosed(*frontEnd, model, 4, 0.05, 1);
+  auto cpu = [] {
+    rusage usage;
+    getrusage(RUSAGE_SELF, &usage);
+    return double(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) +
+           double(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1e-6;
+  };
+  std::this_thread::sleep_for(std::chrono::milliseconds(2));
+  double before = cpu();
+  std::this_thread::sleep_for(std::chrono::seconds(1));
+  std::printf("  \"idle\": %.5f\n", cpu() - before);
+}
+
+void writeOutcome(const char *name, const Outcome &o, bool last) {
+  std::printf("      \"%s\": {\"goodput\": %.1f, \"offered\": %.1f, \"p50\": %.1f, \"p99\": %.1f, "
+              "\"p999\": %.1f, \"refused\": %llu, \"failed\": %llu}%s\n",
+              name, o.goodput, o.offered, o.p50, o.p99, o.p999,
+              static_cast<unsigned long long>(o.refused),
+              static_cast<unsigned long long>(o.failed), last ? "" : ",");
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  Arguments arguments = parse(argc, argv);
+  Model model(arguments.artefact);
+  const Settings &settings = arguments.settings;
+  int64_t length = arguments.lengths.front();
+  std::printf("{\n  \"offline\": {");
+  for (uint32_t rows = 1; rows <= settings.maxBatch; rows *= 2)
+    std::printf("%s\"%u\": %.1f", rows == 1 ? "" : ", ", rows, offlineRate(model, rows, length));
+  std::printf("},\n");
+  writeOverhead(model, length);
+
+  const char *names[] = {"kiln", "mutex", "fixed", "single"};
+  double rate = 0;
+  std::printf("  \"saturated\": {\n");
+  for (const char *name : names) {
+    auto frontEnd = makeFrontEnd(name, model, settings);
+    Outcome outcome = runClosed(*frontEnd, model, 64, arguments.seconds, length);
+    if (name == names[0])
+      rate = outcome.goodput;
+    writeOutcome(name, outcome, name == names[3]);
+  }
+  std::printf("  },\n  \"open\": {\n");
+  struct Case {
+    const char *name;
+    double share;
+    bool bursts;
+  } const cases[] = {{"poisson_50", 0.5, false},
+                     {"poisson_80", 0.8, false},
+                     {"bursts_50", 0.5, true},
+                     {"overload_300", 3, false}};
+  for (const Case &one : cases) {
+    std::printf("    \"%s\": {\n", one.name);
+    for (const char *name : names) {
+      auto frontEnd = makeFrontEnd(name, model, settings);
+      OpenLoad load = {rate * one.share, arguments.seconds, one.bursts, arguments.lengths};
+      writeOutcome(name, runOpen(*frontEnd, model, load), name == names[3]);
+    }
+    std::printf("    }%s\n", &one == &cases[3] ? "" : ",");
+  }
+  std::printf("  },\n");
+  writeIdle(model, settings);
+  std::printf("}\n");
+  return 0;
+}
