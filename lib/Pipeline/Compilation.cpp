@@ -70,16 +70,14 @@ static bool writeBoth(Compilation &c, Stage soOrObj, StringRef output, StringRef
 
 bool Compiler::compile(StringRef model, StringRef output, StringRef header,
                        const CompileOptions &options, kiln::DiagnosticEngine &diags) {
-  return state->with(model, options, diags, [&](Compilation &c) {
-    return writeBoth(c, Stage::So, output, header);
-  });
+  return state->with(model, options, diags,
+                     [&](Compilation &c) { return writeBoth(c, Stage::So, output, header); });
 }
 
 bool Compiler::compileObject(StringRef model, StringRef output, StringRef header,
                              const CompileOptions &options, kiln::DiagnosticEngine &diags) {
-  return state->with(model, options, diags, [&](Compilation &c) {
-    return writeBoth(c, Stage::Obj, output, header);
-  });
+  return state->with(model, options, diags,
+                     [&](Compilation &c) { return writeBoth(c, Stage::Obj, output, header); });
 }
 
 bool Compiler::compileGraph(function_ref<OwningOpRef<ModuleOp>(MLIRContext &)> make,

@@ -20,8 +20,7 @@ struct Fuse final : kiln::impl::FusePassBase<Fuse> {
     collectProgramBlocks(getOperation().getBody(), blocks);
     PullCosts costs(table);
     DenseSet<Operation *> grouped;
-    FusionGrower grower(table, costs,
-                        [&](Operation *member) { return !grouped.contains(member); });
+    FusionGrower grower(table, costs, [&](Operation *member) { return !grouped.contains(member); });
     SmallVector<FusionGroup> groups;
     for (Block *block : blocks)
       for (Operation &op : llvm::reverse(*block)) {
