@@ -28,7 +28,11 @@
 #ifndef KILN_C_RUNTIME_H
 #define KILN_C_RUNTIME_H
 
+#include "kiln-c/Event.h"
 #include "kiln-c/Executor.h"
+#include "kiln-c/Integrity.h"
+#include "kiln-c/Memory.h"
+#include "kiln-c/Metrics.h"
 #include "kiln-c/Status.h"
 #include "kiln-c/Version.h"
 #include "kiln-c/dlpack.h"
@@ -113,7 +117,20 @@ typedef struct kiln_model_options {
   uint32_t reserved;
   char *error; /* where the reason of a failure is written, or NULL */
   size_t error_size;
+  /* Hears of damage, of the circuit breaker and of the model's own pool. */
+  kiln_event_fn on_event;
+  void *on_event_user;
+  /* Checks while the model is in use; NULL: none. All weights are compared once
+   * at once. */
+  const kiln_integrity_options *integrity;
 } kiln_model_options;
+
+enum {
+  /* Read the clock around each run, for kiln_metrics (60 ns a run). */
+  KILN_SESSION_TIME_RUNS = 1u,
+  /* And around each launch, for kiln_session_profile (60 ns a launch). */
+  KILN_SESSION_PROFILE = 2u,
+};
 
 typedef struct kiln_session_options {
   size_t struct_size;
@@ -125,9 +142,16 @@ typedef struct kiln_session_options {
   /* Threads of a private executor, as in kiln_executor_options. Must be 0 when
    * `executor` is given. */
   uint32_t threads;
-  uint32_t flags; /* 0 */
+  uint32_t flags; /* KILN_SESSION_* */
   /* Not owned; must outlive the session. NULL: a private one. */
   kiln_executor *executor;
+  /* Where its tensors live. Not owned; must outlive the session and managed
+   * outputs. NULL: one that all sessions of the model share. */
+  kiln_pool *pool;
+  /* With KILN_SESSION_PROFILE: how many of the latest launches
+   * kiln_session_trace can tell. At most 16777216. */
+  uint32_t trace_events;
+  uint32_t reserved; /* 0 */
 } kiln_session_options;
 
 enum {
@@ -174,6 +198,19 @@ struct kiln_api {
   /* Since 1.1: Batcher.h. */
   kiln_status_t (*batcher_create)(kiln_model *model, const struct kiln_batcher_options *options,
                                   struct kiln_batcher **batcher);
+  kiln_status_t (*pool_create)(const kiln_pool_options *options, kiln_pool **pool);
+  kiln_pool *(*session_pool)(kiln_session *session);
+  kiln_status_t (*model_check)(kiln_model *model, uint64_t bytes);
+  kiln_status_t (*model_integrity)(const kiln_model *model, kiln_integrity_stats *stats);
+  kiln_status_t (*model_metrics)(kiln_model *model, kiln_metrics *metrics);
+  size_t (*model_metrics_text)(kiln_model *model, char *text, size_t size);
+  kiln_status_t (*session_profile)(kiln_session *session, kiln_profile_row *rows, uint32_t capacity,
+                                   uint32_t *count);
+  kiln_status_t (*session_trace)(kiln_session *session, kiln_trace_event *events, uint32_t capacity,
+                                 uint32_t *count);
+  kiln_status_t (*session_reset_profile)(kiln_session *session);
+  kiln_status_t (*session_memory_plan)(kiln_session *session, kiln_memory_plan *plan,
+                                       kiln_plan_buffer *buffers, uint32_t capacity);
 };
 
 /* What an artefact exports. NULL when it speaks another major version. */
@@ -191,7 +228,8 @@ struct kiln_session {
 
 /* Checks that this machine can run the artefact, and gives a handle to it.
  * `options` may be NULL. Any thread. Since 1.0.
- * KILN_ABI_MISMATCH, KILN_CPU_UNSUPPORTED, KILN_CORRUPT, KILN_OUT_OF_MEMORY. */
+ * KILN_ABI_MISMATCH, KILN_CPU_UNSUPPORTED, KILN_CORRUPT, KILN_OUT_OF_MEMORY,
+ * KILN_INVALID_ARGUMENT. */
 KILN_INLINE kiln_status_t kiln_model_open(const kiln_api *api, const kiln_model_options *options,
                                           kiln_model **model) {
   return api ? api->model_open(options, model) : KILN_INVALID_ARGUMENT;
@@ -228,6 +266,39 @@ KILN_INLINE size_t kiln_model_error(kiln_model *model, char *text, size_t size) 
   return model ? model->api->model_error(model, text, size) : 0;
 }
 
+/* Checks the next weights, at least `bytes` of them (0: all), mends what is
+ * damaged, and tells events: for a host with a thread to spare. The model must
+ * have been opened with integrity options. The reason of a failure is with
+ * kiln_model_error. Any thread, also during runs. Since 1.0.
+ * KILN_INVALID_ARGUMENT, KILN_DAMAGED, KILN_OUT_OF_MEMORY. */
+KILN_INLINE kiln_status_t kiln_model_check(kiln_model *model, uint64_t bytes) {
+  return model ? model->api->model_check(model, bytes) : KILN_INVALID_ARGUMENT;
+}
+
+/* Fills the first stats->struct_size bytes, which the caller sets; zeros where
+ * there are no integrity options. Any thread. Since 1.0. */
+KILN_INLINE kiln_status_t kiln_model_get_integrity(const kiln_model *model,
+                                                   kiln_integrity_stats *stats) {
+  if (!model || !stats || stats->struct_size < sizeof(size_t))
+    return KILN_INVALID_ARGUMENT;
+  return model->api->model_integrity(model, stats);
+}
+
+/* Fills the first metrics->struct_size bytes, which the caller sets. Any thread,
+ * also during runs. Since 1.0. */
+KILN_INLINE kiln_status_t kiln_model_get_metrics(kiln_model *model, kiln_metrics *metrics) {
+  if (!model || !metrics || metrics->struct_size < sizeof(size_t))
+    return KILN_INVALID_ARGUMENT;
+  return model->api->model_metrics(model, metrics);
+}
+
+/* All figures of the model (runs, its own pool, integrity) in the text format of
+ * Prometheus, cut to `size` bytes with the closing NUL; returns the length of
+ * all. `text` may be NULL when `size` is 0. Any thread. Since 1.0. */
+KILN_INLINE size_t kiln_model_metrics_text(kiln_model *model, char *text, size_t size) {
+  return model ? model->api->model_metrics_text(model, text, size) : 0;
+}
+
 /*--- Executors (kiln_executor_destroy is in Executor.h) ---------------------*/
 
 /* `options` may be NULL. The executor is the artefact's: destroy it before the
@@ -239,6 +310,16 @@ KILN_INLINE kiln_status_t kiln_executor_create(const kiln_api *api,
   return api ? api->executor_create(options, executor) : KILN_INVALID_ARGUMENT;
 }
 
+/*--- Pools (the rest is in Memory.h) ----------------------------------------*/
+
+/* `options` may be NULL. The pool is the artefact's: destroy it before the
+ * artefact is closed. Any thread. Since 1.0. KILN_INVALID_ARGUMENT,
+ * KILN_UNSUPPORTED, KILN_OUT_OF_MEMORY. */
+KILN_INLINE kiln_status_t kiln_pool_create(const kiln_api *api, const kiln_pool_options *options,
+                                           kiln_pool **pool) {
+  return api ? api->pool_create(options, pool) : KILN_INVALID_ARGUMENT;
+}
+
 /*--- Sessions ---------------------------------------------------------------*/
 
 /* `options` may be NULL. The reason of a failure is with kiln_model_error. Any
@@ -248,6 +329,12 @@ KILN_INLINE kiln_status_t kiln_session_create(kiln_model *model,
                                               const kiln_session_options *options,
                                               kiln_session **session) {
   return model ? model->api->session_create(model, options, session) : KILN_INVALID_ARGUMENT;
+}
+
+/* The pool that the session uses: for statistics and trims; not to be destroyed
+ * unless it is the caller's own. Since 1.0. */
+KILN_INLINE kiln_pool *kiln_session_pool(kiln_session *session) {
+  return session ? session->api->session_pool(session) : NULL;
 }
 
 /* Ends the threads of a private executor, frees outputs that the session owns
@@ -294,7 +381,8 @@ KILN_INLINE kiln_status_t kiln_output_shapes(kiln_session *session, const DLTens
  * When it fails, the contents of outputs are undefined. `options` may be NULL.
  * Since 1.0. KILN_INVALID_ARGUMENT, KILN_INVALID_SHAPE, KILN_INVALID_TYPE,
  * KILN_CONSTRAINT, KILN_UNSUPPORTED, KILN_BUSY, KILN_BUFFER_TOO_SMALL,
- * KILN_OUT_OF_MEMORY. */
+ * KILN_OUT_OF_MEMORY; with integrity options KILN_DAMAGED, KILN_CIRCUIT_OPEN,
+ * KILN_NOT_FINITE. */
 KILN_INLINE kiln_status_t kiln_run(kiln_session *session, const DLTensor *const *inputs,
                                    uint32_t num_inputs, DLTensor *const *outputs,
                                    uint32_t num_outputs, const kiln_run_options *options) {
@@ -313,6 +401,43 @@ KILN_INLINE kiln_status_t kiln_run_managed(kiln_session *session, const DLTensor
   if (!session)
     return KILN_INVALID_ARGUMENT;
   return session->api->run_managed(session, inputs, num_inputs, outputs, num_outputs, options);
+}
+
+/*--- Profiles and plans. Calls on a session, one at a time as runs are. -----*/
+
+/* Writes up to `capacity` rows, one for each launch of the program in its order,
+ * and the number of all into `count`. `rows` may be NULL when `capacity` is 0.
+ * Since 1.0. KILN_UNSUPPORTED: the session was made without KILN_SESSION_PROFILE.
+ * KILN_BUSY, KILN_INVALID_ARGUMENT. */
+KILN_INLINE kiln_status_t kiln_session_profile(kiln_session *session, kiln_profile_row *rows,
+                                               uint32_t capacity, uint32_t *count) {
+  if (!session || !count || (!rows && capacity))
+    return KILN_INVALID_ARGUMENT;
+  return session->api->session_profile(session, rows, capacity, count);
+}
+
+/* The same for the latest launches, oldest first. Since 1.0. */
+KILN_INLINE kiln_status_t kiln_session_trace(kiln_session *session, kiln_trace_event *events,
+                                             uint32_t capacity, uint32_t *count) {
+  if (!session || !count || (!events && capacity))
+    return KILN_INVALID_ARGUMENT;
+  return session->api->session_trace(session, events, capacity, count);
+}
+
+/* Forgets all rows and events. Since 1.0. KILN_UNSUPPORTED, KILN_BUSY. */
+KILN_INLINE kiln_status_t kiln_session_reset_profile(kiln_session *session) {
+  return session ? session->api->session_reset_profile(session) : KILN_INVALID_ARGUMENT;
+}
+
+/* How the arena is laid out for the shapes of the latest call. Fills the first
+ * plan->struct_size bytes, which the caller sets, and up to `capacity` buffers;
+ * `buffers` may be NULL when that is 0. Since 1.0. KILN_UNSUPPORTED: nothing was
+ * run yet. KILN_BUSY, KILN_INVALID_ARGUMENT. */
+KILN_INLINE kiln_status_t kiln_session_memory_plan(kiln_session *session, kiln_memory_plan *plan,
+                                                   kiln_plan_buffer *buffers, uint32_t capacity) {
+  if (!session || !plan || plan->struct_size < sizeof(size_t) || (!buffers && capacity))
+    return KILN_INVALID_ARGUMENT;
+  return session->api->session_memory_plan(session, plan, buffers, capacity);
 }
 
 #ifdef __cplusplus

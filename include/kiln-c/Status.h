@@ -50,6 +50,10 @@ typedef enum kiln_status_t {
   KILN_IO = 13,       /* the system said no: the text has the path and the reason */
   KILN_INTERNAL = 14, /* a fault in Kiln: please report it */
 
+  /* A check at run time refused; no output is to be trusted. */
+  KILN_DAMAGED = 20,      /* a weight or guard bytes changed, and could not be mended */
+  KILN_CIRCUIT_OPEN = 21, /* too much was damaged lately: runs are refused for a while */
+  KILN_NOT_FINITE = 22,   /* an output that is guarded holds NaN or an infinity */
   /* What became of a request to a batcher. Since 1.1. */
   KILN_OVERLOADED = 32, /* the queue is full, or the rate exceeded: try later */
   KILN_CANCELLED = 33,
@@ -90,6 +94,12 @@ KILN_INLINE const char *kiln_status_name(kiln_status_t status) {
     return "system error";
   case KILN_INTERNAL:
     return "internal error";
+  case KILN_DAMAGED:
+    return "damaged memory";
+  case KILN_CIRCUIT_OPEN:
+    return "circuit open";
+  case KILN_NOT_FINITE:
+    return "not finite";
   case KILN_OVERLOADED:
     return "overloaded";
   case KILN_CANCELLED:

@@ -31,45 +31,9 @@ void kiln::collectProgramBlocks(Region &region, SmallVectorImpl<Block *> &blocks
   }
 }
 
-bool kiln::needsKernel(Operation *op, const KernelTable &table) {
+bool FusionGrower::needsKernel(Operation *op) const {
   return table.find(op) && !isa<ReshapeOp>(op) && !op->hasTrait<OpTrait::ConstantLike>();
 }
-
-//===----------------------------------------------------------------------===//
-// Costs
-//===----------------------------------------------------------------------===//
-
-unsigned PullCosts::chainCost(Operation *op) {
-  auto known = chainCosts.find(op);
-  if (known != chainCosts.end())
-    return known->second;
-  unsigned cost = costOf(op);
-  for (Value operand : op->getOperands())
-    if (Operation *maker = operand.getDefiningOp())
-      if (maker->hasOneUse() && needsKernel(maker, table) && !table.find(maker)->kernel)
-        cost += chainCost(maker);
-  return chainCosts[op] = cost;
-}
-
-unsigned PullCosts::costOf(Operation *op) {
-  bool isNew = costs.try_emplace(op, 0).second;
-  if (isNew && !isa<TransposeOp>(op) && !isConstant(op))
-    costs[op] = pullCost(op, table);
-  return costs[op];
-}
-
-bool PullCosts::isConstant(Operation *op) {
-  if (constants.try_emplace(op, false).second)
-    constants[op] = llvm::all_of(op->getOperands(), [&](Value operand) {
-      Operation *maker = operand.getDefiningOp();
-      return maker && (maker->hasTrait<OpTrait::ConstantLike>() || isConstant(maker));
-    });
-  return constants[op];
-}
-
-//===----------------------------------------------------------------------===//
-// Groups
-//===----------------------------------------------------------------------===//
 
 StringRef FusionGrower::familyOf(const FusionGroup &group) const {
   return group.anchor ? StringRef(table.find(group.anchor)->family) : StringRef("loop");
@@ -97,7 +61,7 @@ bool FusionGrower::feedsEpilogue(Operation *op, const FusionGroup &group) const 
   return true;
 }
 
-bool FusionGrower::canTake(Operation *producer, const FusionGroup &group) {
+bool FusionGrower::canTake(Operation *producer, const FusionGroup &group, Allowed allowed) const {
   if (!allowed(producer) || group.ops.size() >= maxOpsInGroup ||
       producer->getBlock() != group.root->getBlock() || !usedOnlyIn(producer, group))
     return false;
@@ -110,11 +74,63 @@ bool FusionGrower::canTake(Operation *producer, const FusionGroup &group) {
   // Anchors that read memory directly need their operands there.
   for (Operation *user : producer->getUsers()) {
     const OpKernels &reader = *table.find(user);
-    if (reader.kernel && (!reader.pullsOperands || followsAnchor(producer)))
+    if (reader.kernel && (!reader.pullsOperands || followsAnchor(producer, allowed)))
       return false;
   }
   return !isPulledOften(producer, group) || costWith(producer, group) <= maxCostOfPull;
 }
+
+/// As a root of its own, `op` would follow an anchor in its registers: better
+/// than being pulled by the next anchor, which may pull an element often.
+bool FusionGrower::followsAnchor(Operation *op, Allowed allowed) const {
+  FusionGroup group = startAt(op, allowed);
+  return group.anchor && group.anchor != op;
+}
+
+/// Takes in producers that are `wanted` until none is left.
+void FusionGrower::extend(FusionGroup &group, Allowed allowed, Allowed wanted) const {
+  for (size_t i = 0; i < group.ops.size(); ++i) {
+    bool changed = false;
+    for (Value operand : group.ops[i]->getOperands()) {
+      Operation *producer = operand.getDefiningOp();
+      if (!producer || group.ops.contains(producer) || !needsKernel(producer) ||
+          !wanted(producer) || !canTake(producer, group, allowed))
+        continue;
+      group.ops.insert(producer);
+      if (table.find(producer)->kernel)
+        group.anchor = producer;
+      changed = true;
+    }
+    // A new member may be the last user that another producer waited for.
+    if (changed)
+      i = static_cast<size_t>(-1);
+  }
+}
+
+/// A group of the root and what leads to an anchor: other members would stand
+/// in its way.
+FusionGroup FusionGrower::startAt(Operation *root, Allowed allowed) const {
+  FusionGroup group;
+  group.root = root;
+  group.ops.insert(root);
+  if (table.find(root)->kernel)
+    group.anchor = root;
+  extend(group, allowed, [&](Operation *producer) {
+    const OpKernels &kernels = *table.find(producer);
+    return kernels.kernel || (kernels.pointwise && feedsEpilogue(producer, group));
+  });
+  return group;
+}
+
+FusionGroup FusionGrower::grow(Operation *root, Allowed allowed) const {
+  FusionGroup group = startAt(root, allowed);
+  extend(group, allowed, [&](Operation *producer) { return !table.find(producer)->kernel; });
+  return group;
+}
+
+//===----------------------------------------------------------------------===//
+// What is worth pulling
+//===----------------------------------------------------------------------===//
 
 /// Something in the group may pull an element of `op` more than once.
 bool FusionGrower::isPulledOften(Operation *op, const FusionGroup &group) const {
@@ -125,60 +141,49 @@ bool FusionGrower::isPulledOften(Operation *op, const FusionGroup &group) const 
 }
 
 /// Vector instructions that would be repeated.
-unsigned FusionGrower::costWith(Operation *producer, const FusionGroup &group) {
-  unsigned cost = costs.chainCost(producer);
+unsigned FusionGrower::costWith(Operation *producer, const FusionGroup &group) const {
+  unsigned cost = chainCost(producer);
   for (Operation *member : group.ops)
     if (isPulledOften(member, group))
-      cost += costs.costOf(member);
+      cost += costOf(member);
   return cost;
 }
 
-/// As a root of its own, `op` would follow an anchor in its registers: better
-/// than being pulled by the next anchor, which may pull an element often.
-bool FusionGrower::followsAnchor(Operation *op) {
-  if (followers.try_emplace(op, false).second) {
-    FusionGroup group = startAt(op);
-    followers[op] = group.anchor && group.anchor != op;
-  }
-  return followers[op];
+/// With all that would have to be a kernel of its own if `op` were pulled
+/// without it: then it had better come with it.
+unsigned FusionGrower::chainCost(Operation *op) const {
+  auto known = chainCosts.find(op);
+  if (known != chainCosts.end())
+    return known->second;
+  unsigned cost = costOf(op);
+  for (Value operand : op->getOperands())
+    if (Operation *maker = operand.getDefiningOp())
+      if (maker->hasOneUse() && needsKernel(maker) && !table.find(maker)->kernel)
+        cost += chainCost(maker);
+  return chainCosts[op] = cost;
 }
 
-/// Takes in producers that are `wanted` until none is left. Members are visited
-/// once, new ones last: a producer that has to wait for a user is seen again
-/// when that joins, and nothing else makes one more acceptable.
-void FusionGrower::extend(FusionGroup &group, function_ref<bool(Operation *)> wanted) {
-  for (size_t i = 0; i < group.ops.size(); ++i)
-    for (Value operand : group.ops[i]->getOperands()) {
-      Operation *producer = operand.getDefiningOp();
-      if (!producer || group.ops.contains(producer) || !needsKernel(producer, table) ||
-          !wanted(producer) || !canTake(producer, group))
-        continue;
-      group.ops.insert(producer);
-      if (table.find(producer)->kernel)
-        group.anchor = producer;
-    }
+/// Permuted operands are read where they lie. What is made of constants alone
+/// (quantized weights) is only made as far as it is needed.
+unsigned FusionGrower::costOf(Operation *op) const {
+  bool isNew = costs.try_emplace(op, 0).second;
+  if (isNew && !isa<TransposeOp>(op) && !isConstant(op))
+    costs[op] = pullCost(op, table);
+  return costs[op];
 }
 
-/// A group of the root and what leads to an anchor.
-FusionGroup FusionGrower::startAt(Operation *root) {
-  FusionGroup group;
-  group.root = root;
-  group.ops.insert(root);
-  if (table.find(root)->kernel)
-    group.anchor = root;
-  extend(group, [&](Operation *producer) {
-    const OpKernels &kernels = *table.find(producer);
-    return kernels.kernel || (kernels.pointwise && feedsEpilogue(producer, group));
-  });
-  return group;
+bool FusionGrower::isConstant(Operation *op) const {
+  if (constants.try_emplace(op, false).second)
+    constants[op] = llvm::all_of(op->getOperands(), [&](Value operand) {
+      Operation *maker = operand.getDefiningOp();
+      return maker && (maker->hasTrait<OpTrait::ConstantLike>() || isConstant(maker));
+    });
+  return constants[op];
 }
 
-FusionGroup FusionGrower::grow(Operation *root) {
-  // Other members would stand in the way to an anchor.
-  FusionGroup group = startAt(root);
-  extend(group, [&](Operation *producer) { return !table.find(producer)->kernel; });
-  return group;
-}
+//===----------------------------------------------------------------------===//
+// Outlining
+//===----------------------------------------------------------------------===//
 
 /// The constant that the operand is, when its elements are all equal: an
 /// immediate of the kernel.

@@ -151,6 +151,7 @@ public:
       addRequire(0, size, "0 <= " + what, Relation::AtMost);
     return Shape(symbols.begin(), symbols.end());
   }
+  Expr freshSize(StringRef hint) override { return importer.symbolic.fresh(hint, /*isSize=*/true); }
   void require(const Expr &x, const Expr &y, const Twine &text, Relation relation) override {
     bool provable = x == y;
     if (relation == Relation::AtMost)
@@ -222,8 +223,8 @@ static TensorData unpack(const onnx::Tensor &tensor, RankedTensorType type, unsi
     if (at % 8 + width > 8)
       both |= static_cast<unsigned>(tensor.data[at / 8 + 1]) << 8;
     uint64_t bits = (both >> (at % 8)) & llvm::maxUIntN(width);
-    data.mutableBytes()[i] = static_cast<char>(isSigned ? llvm::SignExtend64(bits, width)
-                                                        : static_cast<int64_t>(bits));
+    data.mutableBytes()[i] =
+        static_cast<char>(isSigned ? llvm::SignExtend64(bits, width) : static_cast<int64_t>(bits));
   }
   return data;
 }

@@ -61,11 +61,11 @@ private:
     if (!matcher.prepare(GraphFeatures(block)))
       return;
     std::vector<Candidate> candidates = collectCandidates(block, matcher, sink);
-    PullCosts costs(tables.kernels);
+    FusionGrower grower(tables.kernels);
     TrafficModel traffic;
-    GenericPlan generic(block, tables.kernels, costs, traffic);
+    GenericPlan generic(block, grower, traffic);
     for (Candidate &candidate : candidates)
-      judge(candidate, tables.kernels, costs, generic, traffic);
+      judge(candidate, grower, generic, traffic);
     choose(candidates, generic);
     for (Candidate &candidate : candidates) {
       const RuleMatch &match = candidate.match;

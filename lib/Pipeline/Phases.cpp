@@ -246,6 +246,7 @@ bool Compilation::fuse() {
 bool Compilation::plan() {
   return runPasses(Diag::NoKernel, [&](PassManager &pm) {
     pm.addPass(createPlanPass(tables.kernels, compiler.target().vector));
+    pm.addPass(createShareBuffersPass(tables.kernels));
   });
 }
 

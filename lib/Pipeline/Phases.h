@@ -49,7 +49,8 @@ public:
 
   /// The link phase, after Generate.
   bool link(Stage soOrObj, llvm::StringRef output, llvm::StringRef header) {
-    return within(Phase::Link, Phase::Link, [&] { return writeLinked(soOrObj, output, header); });
+    return within(Phase::Link, Phase::Link,
+                  [&] { return writeLinked(soOrObj, output, header); });
   }
   /// After the stage's phase; not Obj and So.
   bool print(Stage stage, llvm::raw_ostream &os);
@@ -68,8 +69,8 @@ private:
   bool generateKernels();
   bool generateProgram(plan::ProgramOp program);
   bool setBatchSymbol();
-  RuleStore ruleStore();
   bool noteBatch();
+  RuleStore ruleStore();
   void fillInfo();
 
   // Outputs.cpp

@@ -11,9 +11,16 @@
 using namespace mlir;
 using namespace kiln;
 
-int64_t kiln::bytesOf(Type type) {
+/// A result may be so many bytes larger than what it is made from.
+static constexpr int64_t allowedGrowth = 64 << 10;
+
+static int64_t bytesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
   return tensor.getNumElements() * elementBytes(tensor.getElementType());
+}
+
+bool kiln::isSmallTensor(Type type) {
+  return cast<RankedTensorType>(type).hasStaticShape() && bytesOf(type) <= allowedGrowth;
 }
 
 /// Operands of `op` as data, when all are constants and folding pays.

@@ -128,7 +128,8 @@ StringRef BatchRuleTable::pointwise(BatchStep &step) {
   // What all rows share must not have an element for each.
   for (auto [rows, operand] : llvm::zip(step.operands, step.op->getOperands())) {
     int64_t axis = step.results[0].axis - rank + rankOf(operand);
-    if (rows.isShared() && axis >= 0 && !step.shapeOf(operand)[static_cast<size_t>(axis)].isConstant(1))
+    if (rows.isShared() && axis >= 0 &&
+        !step.shapeOf(operand)[static_cast<size_t>(axis)].isConstant(1))
       return disagree;
   }
   return "";
@@ -262,8 +263,8 @@ static StringRef tile(BatchStep &step) {
   auto copies = axis ? Expr::divideExactly(repeats[*axis], step.batch) : std::nullopt;
   if (!copies)
     return countsRows;
-  step.results = {
-      Rows::kept(static_cast<int64_t>(*axis), *copies * step.shapeOf(step.op->getOperand(0))[*axis])};
+  step.results = {Rows::kept(static_cast<int64_t>(*axis),
+                             *copies * step.shapeOf(step.op->getOperand(0))[*axis])};
   return "";
 }
 
@@ -302,7 +303,8 @@ static StringRef pad(BatchStep &step) {
   if (!step.operands[0].isKept() || (op.getValue() && !step.operands[1].isShared()))
     return mixes;
   size_t axis = static_cast<size_t>(step.operands[0].axis);
-  if (!step.exprsOf(op.getBefore())[axis].isConstant(0) || !step.exprsOf(op.getAfter())[axis].isConstant(0))
+  if (!step.exprsOf(op.getBefore())[axis].isConstant(0) ||
+      !step.exprsOf(op.getAfter())[axis].isConstant(0))
     return "adds rows to the batch";
   step.results = {step.operands[0]};
   return "";

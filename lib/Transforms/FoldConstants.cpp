@@ -8,6 +8,7 @@
 #include "PassDetail.h"
 #include "dialects/Kiln/ops/Constant/Constant.h"
 #include "dialects/Kiln/ops/Control/Control.h"
+#include "dialects/Kiln/ops/Fusion/Fusion.h"
 #include "kiln/Reference/Fold.h"
 #include "kiln/Reference/Interpreter.h"
 #include "mlir/Transforms/RegionUtils.h"
@@ -27,54 +28,38 @@ struct FoldConstants final : kiln::impl::FoldConstantsPassBase<FoldConstants> {
     getOperation().walk([&](Operation *op) {
       if (isa<FusionOp>(op->getParentOp()))
         return;
-      if (isa<IfOp, LoopOp>(op))
-        foldControl(op);
-      else
-        fold(op);
+      OpBuilder b(op);
+      auto constants = isa<IfOp, LoopOp>(op) ? foldControl(b, op) : foldToConstants(b, op, table);
+      if (failed(constants))
+        return;
+      op->replaceAllUsesWith(*constants);
+      op->erase();
+      ++numFolded;
     });
   }
 
 private:
   /// Other ops may use symbols that the op gives values to; then it stays.
-  void foldControl(Operation *op) {
+  FailureOr<SmallVector<Value>> foldControl(OpBuilder &b, Operation *op) {
     auto symbols = op->getAttrOfType<ArrayAttr>("symbols");
     llvm::SetVector<Value> captured;
     getUsedValuesDefinedAbove(op->getRegions(), captured);
     captured.insert(op->operand_begin(), op->operand_end());
-    auto isStatic = [](Type type) {
-      return cast<RankedTensorType>(type).hasStaticShape() && bytesOf(type) <= allowedGrowth;
-    };
     if ((symbols && !symbols.empty()) || op->use_empty() ||
         !llvm::all_of(captured, [](Value value) { return constantOf(value) != nullptr; }) ||
-        !llvm::all_of(op->getResultTypes(), isStatic))
-      return;
+        !llvm::all_of(op->getResultTypes(), isSmallTensor))
+      return failure();
     Interpreter interpreter(table, maxOps);
     if (failed(interpreter.run(op)))
-      return;
+      return failure();
     for (Value result : op->getResults())
       if (interpreter.valueOf(result).type() != result.getType())
-        return;
-    SmallVector<TensorData> results;
+        return failure();
+    SmallVector<Value> constants;
     for (Value result : op->getResults())
-      results.push_back(interpreter.valueOf(result));
-    replace(op, results);
-  }
-
-  void fold(Operation *op) {
-    OpBuilder b(op);
-    if (auto constants = foldToConstants(b, op, table); succeeded(constants)) {
-      op->replaceAllUsesWith(*constants);
-      op->erase();
-      ++numFolded;
-    }
-  }
-
-  void replace(Operation *op, ArrayRef<TensorData> results) {
-    OpBuilder b(op);
-    for (auto [value, data] : llvm::zip(op->getResults(), results))
-      value.replaceAllUsesWith(ConstantOp::create(b, op->getLoc(), elementsAttr(data)));
-    op->erase();
-    ++numFolded;
+      constants.push_back(
+          ConstantOp::create(b, op->getLoc(), elementsAttr(interpreter.valueOf(result))));
+    return constants;
   }
 
   const ReferenceTable &table;

@@ -19,6 +19,7 @@ namespace kiln {
 #define GEN_PASS_DEF_FOLDCONSTANTSPASS
 #define GEN_PASS_DEF_FUSEPASS
 #define GEN_PASS_DEF_PLANPASS
+#define GEN_PASS_DEF_SHAREBUFFERSPASS
 #define GEN_PASS_DEF_PROVEBATCHPASS
 #include "kiln/Transforms/Passes.h.inc"
 } // namespace kiln

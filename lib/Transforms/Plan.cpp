@@ -423,9 +423,8 @@ private:
     SmallVector<Attribute> symbolNames;
     for (const NamedSize &symbol : renameSymbols(kernel, body)) {
       symbolNames.push_back(b.getStringAttr(symbol.first));
-      auto size = llvm::find_if(merged, [&](const NamedSize &size) {
-        return symbol.second.symbolName() == size.first;
-      });
+      auto size = llvm::find_if(
+          merged, [&](const NamedSize &size) { return symbol.second.symbolName() == size.first; });
       symbols.push_back(size == merged.end() ? symbol.second : size->second);
     }
     kernel.setSymbolsAttr(b.getArrayAttr(symbolNames));

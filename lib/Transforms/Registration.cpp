@@ -15,4 +15,5 @@ void kiln::registerTransformPasses(const ReferenceTable &references, const Kerne
   registerPass([&] { return createProveBatchPass(kernels); });
   registerPass([&] { return createFusePass(kernels); });
   registerPass([&] { return createPlanPass(kernels, target); });
+  registerPass([&] { return createShareBuffersPass(kernels); });
 }

@@ -38,7 +38,12 @@ void copyPieces(const Pieces &pieces, uint64_t count, const uint8_t *from, uint6
 
 } // namespace
 
-Lane::~Lane() { kiln_session_destroy(session); }
+Lane::~Lane() {
+  // The pool is the session's.
+  for (Block &block : memory)
+    block.reset();
+  kiln_session_destroy(session);
+}
 
 bool Lane::allocate(const kiln_model *ofModel, uint32_t maxBatch) {
   model = ofModel;
@@ -77,7 +82,11 @@ kiln_status_t Lane::openSession(kiln_model *ofModel, const kiln_batcher_options 
   sessionOptions.struct_size = sizeof sessionOptions;
   sessionOptions.threads = options.executor ? 0 : options.session_threads;
   sessionOptions.executor = options.executor;
-  return kiln_session_create(ofModel, &sessionOptions, &session);
+  kiln_status_t status = kiln_session_create(ofModel, &sessionOptions, &session);
+  if (status == KILN_OK)
+    for (Block &block : memory)
+      block.setPool(kiln_session_pool(session));
+  return status;
 }
 
 /// Dims, and memory where there are rows, of input `index` of a batch.

@@ -12,6 +12,7 @@
 #ifndef KILN_RUNTIME_BATCH_LANE_H
 #define KILN_RUNTIME_BATCH_LANE_H
 
+#include "RunMemory.h"
 #include "Scheduler.h"
 
 namespace kiln::rt {

@@ -8,6 +8,7 @@
 
 #include "Cpu.h"
 #include "Crc32c.h"
+#include "Pool.h"
 #include "Tensors.h"
 
 #include <algorithm>
@@ -129,16 +130,58 @@ kiln_status_t Model::open(const kiln_api &api, const kiln_module &module,
     status = checkWeights(module, error);
   if (status == KILN_OK) {
     auto *made = createObject<Model>(api, module);
-    if (made && made->guard.create() && made->makeSpecs()) {
+    status = made ? made->setUp(options, error)
+                  : error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
+    if (status == KILN_OK)
       *model = made;
-    } else {
-      if (made)
-        destroyObject(made);
-      status = error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
-    }
+    else if (made)
+      destroyObject(made);
   }
   error.copyTo(options.error, options.error_size);
   return status;
+}
+
+kiln_status_t Model::setUp(const kiln_model_options &options, ErrorText &error) {
+  kiln_pool_options poolOptions = {};
+  poolOptions.struct_size = sizeof poolOptions;
+  poolOptions.on_event = options.on_event;
+  poolOptions.on_event_user = options.on_event_user;
+  if (!guard.create() || !makeSpecs() || Pool::create(&poolOptions, &pool) != KILN_OK)
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
+  if (!options.integrity)
+    return KILN_OK;
+  kiln_integrity_options watch;
+  if (!readOptions(&watch, sizeof watch, options.integrity))
+    return error.fail(KILN_INVALID_ARGUMENT, "struct_size of the integrity options is wrong");
+  integrity = createObject<Integrity>(module);
+  if (!integrity)
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
+  return integrity->create(watch, options.on_event, options.on_event_user, error);
+}
+
+Model::~Model() {
+  if (integrity)
+    destroyObject(integrity);
+  if (pool)
+    pool->api->drop(pool);
+}
+
+kiln_status_t Model::check(uint64_t bytes) {
+  ErrorText reason;
+  kiln_status_t status =
+      integrity ? integrity->check(bytes, reason)
+                : reason.fail(KILN_INVALID_ARGUMENT, "opened without integrity options");
+  if (status != KILN_OK)
+    setError(reason);
+  return status;
+}
+
+void Model::fillIntegrity(kiln_integrity_stats &stats) const {
+  size_t size = std::min(stats.struct_size, sizeof stats);
+  std::memset(&stats, 0, size);
+  stats.struct_size = size;
+  if (integrity)
+    integrity->fillStats(stats);
 }
 
 kiln_status_t Model::close() {
@@ -211,24 +254,13 @@ void Model::fillInfo(kiln_model_info &out) const {
 }
 
 void Model::setError(const ErrorText &text) {
-  // A child forked while another thread was in here must not wait forever: a
-  // lost text is the smaller harm.
-  constexpr int patience = 1 << 20;
-  for (int i = 0; errorLock.exchange(true, std::memory_order_acquire); ++i)
-    if (i == patience)
-      return;
+  PatientLock::Hold hold(errorLock);
   error = text;
-  errorLock.store(false, std::memory_order_release);
 }
 
 size_t Model::copyError(char *text, size_t size) {
-  constexpr int patience = 1 << 20;
-  for (int i = 0; errorLock.exchange(true, std::memory_order_acquire); ++i)
-    if (i == patience)
-      return 0;
-  size_t length = error.copyTo(text, size);
-  errorLock.store(false, std::memory_order_release);
-  return length;
+  PatientLock::Hold hold(errorLock);
+  return error.copyTo(text, size);
 }
 
 } // namespace kiln::rt

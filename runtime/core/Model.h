@@ -8,6 +8,8 @@
 #define KILN_RUNTIME_CORE_MODEL_H
 
 #include "ForkGuard.h"
+#include "Integrity.h"
+#include "Metrics.h"
 #include "Support.h"
 #include "kiln-c/ModuleABI.h"
 #include "kiln-c/Runtime.h"
@@ -30,6 +32,7 @@ public:
   explicit Model(const kiln_api &api, const kiln_module &module) : module(module) {
     this->api = &api;
   }
+  ~Model();
 
   static Model &of(kiln_model *model) { return *static_cast<Model *>(model); }
   static const Model &of(const kiln_model *model) { return *static_cast<const Model *>(model); }
@@ -43,6 +46,9 @@ public:
     return index < outputs.size() ? &outputs[index] : nullptr;
   }
 
+  kiln_status_t check(uint64_t bytes);
+  void fillIntegrity(kiln_integrity_stats &stats) const;
+
   void setError(const ErrorText &text);
   size_t copyError(char *text, size_t size);
 
@@ -50,14 +56,20 @@ public:
   /// Sessions notice a fork by it.
   ForkGuard guard;
   std::atomic<uint32_t> sessions{0};
+  /// Of sessions that were not given one.
+  kiln_pool *pool = nullptr;
+  /// Null: nothing is watched.
+  Integrity *integrity = nullptr;
+  Metrics metrics;
 
 private:
+  kiln_status_t setUp(const kiln_model_options &options, ErrorText &error);
   bool makeSpecs();
 
   Array<kiln_tensor_spec> inputs;
   Array<kiln_tensor_spec> outputs;
   Array<kiln_dim_spec> dims;
-  std::atomic<bool> errorLock{false};
+  PatientLock errorLock;
   ErrorText error;
 };
 

@@ -64,6 +64,8 @@ public:
   /// A plan with room for everything, not valid yet: fill it, symbols included,
   /// and then publish it. Null when there is no memory.
   Plan *claim();
+  /// The plan found or published last; null when there is none.
+  const Plan *latestPlan() const { return latest; }
   void publish(Plan &plan);
 
 private:

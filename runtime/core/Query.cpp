@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Executor.h"
 #include "Model.h"
+#include "Pool.h"
 #include "Session.h"
 #include "batch/Batcher.h"
 
@@ -53,6 +54,29 @@ constinit const kiln_api kApi = {
     [](kiln_model *model, const kiln_batcher_options *options, kiln_batcher **batcher) {
       return Batcher::create(model, options, batcher);
     },
+    Pool::create,
+    [](kiln_session *session) { return Session::of(session).memoryPool(); },
+    [](kiln_model *model, uint64_t bytes) { return Model::of(model).check(bytes); },
+    [](const kiln_model *model, kiln_integrity_stats *stats) {
+      Model::of(model).fillIntegrity(*stats);
+      return KILN_OK;
+    },
+    [](kiln_model *model, kiln_metrics *metrics) {
+      Model::of(model).metrics.fill(*metrics);
+      return KILN_OK;
+    },
+    [](kiln_model *model, char *text, size_t size) {
+      return writeMetrics(Model::of(model), text, size);
+    },
+    [](kiln_session *session, kiln_profile_row *rows, uint32_t capacity, uint32_t *count) {
+      return Session::of(session).copyProfile(rows, capacity, *count);
+    },
+    [](kiln_session *session, kiln_trace_event *events, uint32_t capacity, uint32_t *count) {
+      return Session::of(session).copyTrace(events, capacity, *count);
+    },
+    [](kiln_session *session) { return Session::of(session).resetProfile(); },
+    [](kiln_session *session, kiln_memory_plan *plan, kiln_plan_buffer *buffers,
+       uint32_t capacity) { return Session::of(session).describePlan(*plan, buffers, capacity); },
 };
 
 kiln_status_t openModel(const kiln_model_options *options, kiln_model **model) {

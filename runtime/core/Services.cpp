@@ -41,6 +41,16 @@ inline void Session::launchTeam(kiln_module_kernel_fn kernel, const void *args, 
   executor->api->launch(executor, &request);
 }
 
+void Session::launchProfiled(uint32_t index, kiln_module_kernel_fn kernel, const void *args,
+                             int64_t extent, uint32_t chunks) {
+  uint64_t start = nanoseconds();
+  if (inTeam)
+    launchTeam(kernel, args, extent, chunks);
+  else
+    launchAlone(kernel, args, extent, chunks);
+  profile.note(index, chunks, start, nanoseconds());
+}
+
 void *Session::allocateForRun(kiln_module_frame *frame, uint64_t bytes) {
   return of(frame).runMemory.allocate(bytes);
 }
@@ -60,24 +70,23 @@ void Session::releaseSinceForRun(kiln_module_frame *frame, void *mark, void *con
   of(frame).runMemory.releaseSince(mark, kept, count);
 }
 
-constinit const kiln_module_services Session::aloneServices = {
-    [](kiln_module_frame *frame, uint32_t, kiln_module_kernel_fn kernel, const void *args,
-       int64_t extent, uint32_t chunks) { of(frame).launchAlone(kernel, args, extent, chunks); },
-    allocateForRun,
-    releaseForRun,
-    lateOutput,
-    markForRun,
-    releaseSinceForRun,
-};
+constexpr kiln_module_services
+Session::servicesWith(decltype(kiln_module_services::launch) launch) {
+  return {launch, allocateForRun, releaseForRun, lateOutput, markForRun, releaseSinceForRun};
+}
 
-constinit const kiln_module_services Session::teamServices = {
+constinit const kiln_module_services Session::aloneServices = servicesWith(
     [](kiln_module_frame *frame, uint32_t, kiln_module_kernel_fn kernel, const void *args,
-       int64_t extent, uint32_t chunks) { of(frame).launchTeam(kernel, args, extent, chunks); },
-    allocateForRun,
-    releaseForRun,
-    lateOutput,
-    markForRun,
-    releaseSinceForRun,
-};
+       int64_t extent, uint32_t chunks) { of(frame).launchAlone(kernel, args, extent, chunks); });
+
+constinit const kiln_module_services Session::teamServices = servicesWith(
+    [](kiln_module_frame *frame, uint32_t, kiln_module_kernel_fn kernel, const void *args,
+       int64_t extent, uint32_t chunks) { of(frame).launchTeam(kernel, args, extent, chunks); });
+
+constinit const kiln_module_services Session::profiledServices =
+    servicesWith([](kiln_module_frame *frame, uint32_t index, kiln_module_kernel_fn kernel,
+                    const void *args, int64_t extent, uint32_t chunks) {
+      of(frame).launchProfiled(index, kernel, args, extent, chunks);
+    });
 
 } // namespace kiln::rt

@@ -19,6 +19,7 @@ namespace kiln::rt {
 Session::Session(Model &model) : model(model), module(model.module) {
   api = model.api;
   model.sessions.fetch_add(1, std::memory_order_relaxed);
+  model.metrics.add(counts);
 }
 
 Session::~Session() {
@@ -26,6 +27,7 @@ Session::~Session() {
     executor->api->destroy(executor);
   else if (executor)
     executor->api->release(executor);
+  model.metrics.remove(counts);
   model.sessions.fetch_sub(1, std::memory_order_release);
 }
 
@@ -50,6 +52,13 @@ bool Session::allocate() {
   uint32_t key = module.reads_inputs ? module.num_bound_symbols : module.num_input_symbols;
   plans.configure(key, module.num_symbols, module.num_buffers, uint32_t(numDims),
                   module.num_outputs);
+  arena.setPool(pool.get());
+  for (Block &copy : inputCopies)
+    copy.setPool(pool.get());
+  for (OutputSlot &slot : outputs)
+    slot.block.setPool(pool.get());
+  if (!runMemory.create(pool.get()))
+    return false;
   frame.inputs = inputData.get();
   frame.outputs = outputData.get();
   frame.weights = module.weights;
@@ -58,8 +67,14 @@ bool Session::allocate() {
 }
 
 kiln_status_t Session::setUp(const kiln_session_options &options) {
-  if (options.flags)
+  if (options.flags & ~uint32_t(KILN_SESSION_TIME_RUNS | KILN_SESSION_PROFILE))
     return error.fail(KILN_INVALID_ARGUMENT, "flags: unknown bits in 0x%x", options.flags);
+  constexpr uint32_t mostEvents = 1u << 24;
+  if (options.trace_events > mostEvents)
+    return error.fail(KILN_INVALID_ARGUMENT, "trace_events: %u is above %u", options.trace_events,
+                      mostEvents);
+  if (options.reserved)
+    return error.fail(KILN_INVALID_ARGUMENT, "reserved: must be 0");
   if (options.device && std::strcmp(options.device, "cpu") != 0 &&
       std::strcmp(options.device, "cpu:0") != 0)
     return error.fail(KILN_UNSUPPORTED, "device '%s': this artefact has plans for cpu only",
@@ -85,7 +100,13 @@ kiln_status_t Session::setUp(const kiln_session_options &options) {
   }
   if (executor)
     scratchSlots = executor->api->slots(executor);
-  return allocate() ? KILN_OK : error.fail(KILN_OUT_OF_MEMORY, "no memory for a session");
+  pool.set(options.pool ? options.pool : model.pool);
+  seenTrims = pool.get()->api->trim_count(pool.get());
+  timesRuns = options.flags & KILN_SESSION_TIME_RUNS;
+  profiles = options.flags & KILN_SESSION_PROFILE;
+  if (!allocate() || (profiles && !profile.create(module, options.trace_events)))
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory for a session");
+  return KILN_OK;
 }
 
 kiln_status_t Session::create(Model &model, const kiln_session_options *given,
@@ -156,6 +177,7 @@ kiln_status_t Session::findPlan(const void *const *data, Plan *&plan) {
   if (kiln_status_t status = makePlan(*plan))
     return status;
   plans.publish(*plan);
+  counts.plans.add(1);
   return KILN_OK;
 }
 
@@ -272,8 +294,7 @@ kiln_status_t Session::run(const DLTensor *const *inputs, uint32_t numInputs,
     outputs[i].owner = results[i]->data ? OutputSlot::Owner::Caller : OutputSlot::Owner::Session;
     outputs[i].tensor = results[i];
   }
-  if (status == KILN_OK) [[likely]]
-    status = execute();
+  status = status == KILN_OK ? countedRun() : noteFailure(status);
   leave();
   return status;
 }
@@ -292,14 +313,60 @@ kiln_status_t Session::runManaged(const DLTensor *const *inputs, uint32_t numInp
       slot.owner = OutputSlot::Owner::Managed;
       slot.managed = nullptr;
     }
-    status = execute();
+    status = countedRun();
     for (uint32_t i = 0; status == KILN_OK && i != numOutputs; ++i)
       results[i] = outputs[i].managed;
     if (status != KILN_OK)
       dropManaged();
+  } else {
+    noteFailure(status);
   }
   leave();
   return status;
+}
+
+kiln_status_t Session::noteFailure(kiln_status_t status) {
+  counts.runs.add(1);
+  counts.failures[uint32_t(status) % KILN_METRICS_STATUSES].add(1);
+  return status;
+}
+
+kiln_status_t Session::countedRun() {
+  uint64_t start = timesRuns ? nanoseconds() : 0;
+  kiln_status_t status = execute();
+  if (timesRuns)
+    counts.noteTime(nanoseconds() - start);
+  if (status != KILN_OK) [[unlikely]]
+    return noteFailure(status);
+  counts.runs.add(1);
+  return KILN_OK;
+}
+
+kiln_status_t Session::callWatched(Plan &plan) {
+  Integrity &integrity = *model.integrity;
+  if (kiln_status_t status = integrity.admit(error))
+    return status;
+  constexpr int attempts = 3;
+  for (int attempt = 1;; ++attempt) {
+    uint64_t mends = integrity.mends();
+    uint64_t start = integrity.wantsTime() ? nanoseconds() : 0;
+    if (kiln_status_t status = callModule(plan))
+      return status;
+    uint64_t elapsed = integrity.wantsTime() ? nanoseconds() - start : 0;
+    bool mended;
+    if (kiln_status_t status = integrity.afterRun(mends, elapsed, mended, error))
+      return status;
+    if (!mended) [[likely]]
+      break;
+    if (attempt == attempts)
+      return error.fail(KILN_DAMAGED, "weights are damaged as fast as they are mended");
+    integrity.noteRecomputed();
+    runMemory.clear();
+  }
+  for (uint32_t i = 0; i != module.num_outputs; ++i)
+    if (kiln_status_t status = integrity.checkOutput(i, outputData[i], outputs[i].bytes, error))
+      return status;
+  return KILN_OK;
 }
 
 kiln_status_t Session::execute() {
@@ -309,17 +376,30 @@ kiln_status_t Session::execute() {
   Plan *plan;
   if (kiln_status_t status = findPlan(inputData.get(), plan)) [[unlikely]]
     return status;
+  uint64_t trims = pool.get()->api->trim_count(pool.get());
+  givesBack = trims != seenTrims;
+  if (givesBack) [[unlikely]] {
+    seenTrims = trims;
+    giveBack(*plan);
+  }
   if (kiln_status_t status = placeOutputs(*plan)) [[unlikely]]
     return status;
   if (!arena.reserve(plan->totalBytes)) [[unlikely]]
     return error.fail(KILN_OUT_OF_MEMORY, "no memory for an arena of %llu bytes",
                       static_cast<unsigned long long>(plan->totalBytes));
-  kiln_status_t status = callModule(*plan);
+  kiln_status_t status = model.integrity ? callWatched(*plan) : callModule(*plan);
   if (status == KILN_OK) [[likely]]
     finishOutputs();
   // Before the session is free: late outputs may be copied from it.
   runMemory.clear();
   return status;
+}
+
+void Session::giveBack(const Plan &plan) {
+  arena.shrinkTo(plan.totalBytes);
+  for (uint32_t i = 0; i != module.num_inputs; ++i)
+    if (inputData[i] != inputCopies[i].get())
+      inputCopies[i].reset();
 }
 
 kiln_status_t Session::callModule(Plan &plan) {
@@ -330,12 +410,13 @@ kiln_status_t Session::callModule(Plan &plan) {
   scratchStride = plan.scratchStride;
   serviceStatus = KILN_OK;
   int32_t code;
+  inTeam = false;
   if (!executor) {
-    frame.services = &aloneServices;
+    frame.services = profiles ? &profiledServices : &aloneServices;
     code = module.run(&frame);
   } else {
-    kiln_executor_turn turn = executor->api->begin(executor, &plan.history);
-    frame.services = turn == KILN_EXECUTOR_TEAM ? &teamServices : &aloneServices;
+    inTeam = executor->api->begin(executor, &plan.history) == KILN_EXECUTOR_TEAM;
+    frame.services = profiles ? &profiledServices : inTeam ? &teamServices : &aloneServices;
     code = module.run(&frame);
     executor->api->end(executor, &plan.history);
   }

@@ -11,6 +11,7 @@
 #include "Model.h"
 #include "PlanTable.h"
 #include "Planner.h"
+#include "Profile.h"
 #include "RunMemory.h"
 
 namespace kiln::rt {
@@ -20,6 +21,26 @@ class Session;
 /// What generated code sees, and the way back from it.
 struct Frame : kiln_module_frame {
   Session *session;
+};
+
+/// Keeps a pool alive.
+class PoolUse {
+public:
+  PoolUse() = default;
+  PoolUse(const PoolUse &) = delete;
+  PoolUse &operator=(const PoolUse &) = delete;
+  ~PoolUse() {
+    if (pool)
+      pool->api->drop(pool);
+  }
+  void set(kiln_pool *used) {
+    pool = used;
+    pool->api->retain(pool);
+  }
+  kiln_pool *get() const { return pool; }
+
+private:
+  kiln_pool *pool = nullptr;
 };
 
 /// Where one output of the run under way goes.
@@ -54,6 +75,7 @@ public:
   ~Session();
 
   const char *errorText() const { return error.get(); }
+  kiln_pool *memoryPool() const { return pool.get(); }
 
   kiln_status_t destroy();
   kiln_status_t outputShapes(const DLTensor *const *inputs, uint32_t numInputs,
@@ -64,11 +86,20 @@ public:
                            DLManagedTensorVersioned **outputs, uint32_t numOutputs,
                            const kiln_run_options *options);
 
+  kiln_status_t copyProfile(kiln_profile_row *rows, uint32_t capacity, uint32_t &count);
+  kiln_status_t copyTrace(kiln_trace_event *events, uint32_t capacity, uint32_t &count);
+  kiln_status_t resetProfile();
+  kiln_status_t describePlan(kiln_memory_plan &plan, kiln_plan_buffer *buffers, uint32_t capacity);
+
 private:
+  static constexpr kiln_module_services servicesWith(decltype(kiln_module_services::launch) launch);
   static const kiln_module_services aloneServices;
   static const kiln_module_services teamServices;
+  static const kiln_module_services profiledServices;
   static Session &of(kiln_module_frame *frame) { return *static_cast<Frame *>(frame)->session; }
 
+  /// Between enter and leave; KILN_UNSUPPORTED without a profile.
+  template <typename Body> kiln_status_t withProfile(Body body);
   bool allocate();
   kiln_status_t setUp(const kiln_session_options &options);
 
@@ -95,8 +126,15 @@ private:
   kiln_status_t placeOutputs(const Plan &plan);
   /// Finds memory for an output whose dims and bytes are known.
   kiln_status_t placeOutput(uint32_t index, OutputSlot &slot);
+  /// After a trim of the pool: what this run's shapes do not need goes.
+  void giveBack(const Plan &plan);
   kiln_status_t execute();
+  /// execute(), counted and, where asked for, timed.
+  kiln_status_t countedRun();
+  kiln_status_t noteFailure(kiln_status_t status);
   kiln_status_t callModule(Plan &plan);
+  /// The same under the eyes of the model's Integrity.
+  kiln_status_t callWatched(Plan &plan);
   void finishOutputs();
   void dropManaged();
 
@@ -109,6 +147,8 @@ private:
   static void *lateOutput(kiln_module_frame *frame, uint32_t index, const int64_t *dims);
   void *placeLateOutput(uint32_t index, const int64_t *dims);
   void launchAlone(kiln_module_kernel_fn kernel, const void *args, int64_t extent, uint32_t chunks);
+  void launchProfiled(uint32_t index, kiln_module_kernel_fn kernel, const void *args,
+                      int64_t extent, uint32_t chunks);
   void launchTeam(kiln_module_kernel_fn kernel, const void *args, int64_t extent, uint32_t chunks);
 
   Model &model;
@@ -126,6 +166,10 @@ private:
   const DLTensor *const *callInputs = nullptr;
   uint32_t numCallInputs = 0;
 
+  /// Before whatever has memory of it.
+  PoolUse pool;
+  uint64_t seenTrims = 0;
+  bool givesBack = false;
   Frame frame = {};
   Array<int64_t> symbols;
   Array<const void *> inputData;
@@ -135,6 +179,11 @@ private:
   Array<OutputSlot> outputs;
   Array<int64_t> outputDims;
   Array<uint64_t> sizes;
+  RunCounts counts;
+  bool timesRuns = false;
+  bool profiles = false;
+  bool inTeam = false;
+  Profile profile;
   PlanTable plans;
   Planner planner;
   Block arena;

@@ -12,13 +12,20 @@
 namespace kiln::rt {
 namespace {
 
-/// Tensor, dims and memory of a managed output in one block.
+/// In one block with its dims and strides. Its elements are in a block of their
+/// own: behind a head they would miss their size class.
 struct ManagedOutput {
   DLManagedTensorVersioned tensor;
+  kiln_pool *pool;
+  uint64_t headBytes;
+  uint64_t dataBytes;
 };
 
 void deleteManaged(DLManagedTensorVersioned *tensor) {
-  std::free(tensor->manager_ctx);
+  ManagedOutput output = *static_cast<ManagedOutput *>(tensor->manager_ctx);
+  output.pool->api->release_shared(output.pool, output.tensor.dl_tensor.data, output.dataBytes);
+  output.pool->api->release_shared(output.pool, tensor->manager_ctx, output.headBytes);
+  output.pool->api->drop(output.pool);
   liveObjects.fetch_sub(1, std::memory_order_release);
 }
 
@@ -42,13 +49,19 @@ DLTensor describe(const kiln_module_tensor &spec, void *data, int64_t *dims, int
 }
 
 /// Null when there is no memory.
-DLManagedTensorVersioned *createManaged(const kiln_module_tensor &spec, const int64_t *dims,
+DLManagedTensorVersioned *createManaged(kiln_pool *pool, kiln_pool_cache *cache,
+                                        const kiln_module_tensor &spec, const int64_t *dims,
                                         uint64_t bytes) {
-  uint64_t head = alignUp(sizeof(ManagedOutput) + 2 * spec.rank * sizeof(int64_t), kAlignment);
-  auto *memory = static_cast<uint8_t *>(allocateAligned(head + bytes));
-  if (!memory)
+  uint64_t head = sizeof(ManagedOutput) + 2 * spec.rank * sizeof(int64_t);
+  auto *memory = static_cast<uint8_t *>(cache->api->cache_allocate(cache, head));
+  void *data = memory ? cache->api->cache_allocate(cache, bytes) : nullptr;
+  if (!data) {
+    if (memory)
+      cache->api->cache_release(cache, memory, head);
     return nullptr;
-  auto *managed = new (memory) ManagedOutput{};
+  }
+  auto *managed = new (memory) ManagedOutput{{}, pool, head, bytes};
+  pool->api->retain(pool);
   auto *shape = reinterpret_cast<int64_t *>(memory + sizeof(ManagedOutput));
   std::copy(dims, dims + spec.rank, shape);
   fillStrides(shape, spec.rank, shape + spec.rank);
@@ -57,7 +70,7 @@ DLManagedTensorVersioned *createManaged(const kiln_module_tensor &spec, const in
   if (spec.dtype.bits < 8)
     managed->tensor.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   managed->tensor.deleter = deleteManaged;
-  managed->tensor.dl_tensor = describe(spec, memory + head, shape, shape + spec.rank);
+  managed->tensor.dl_tensor = describe(spec, data, shape, shape + spec.rank);
   liveObjects.fetch_add(1, std::memory_order_relaxed);
   return &managed->tensor;
 }
@@ -127,13 +140,18 @@ kiln_status_t Session::placeOutput(uint32_t index, OutputSlot &slot) {
     return KILN_OK;
   }
   case OutputSlot::Owner::Session:
+    if (givesBack) [[unlikely]]
+      slot.block.shrinkTo(slot.bytes);
     if (!slot.block.reserve(slot.bytes))
       break;
     outputData[index] = slot.memory = slot.block.get();
     slot.capacity = slot.bytes;
     return KILN_OK;
   case OutputSlot::Owner::Managed:
-    slot.managed = createManaged(spec, slot.dims, slot.bytes);
+    // A run that is made again asks for its late outputs again.
+    if (slot.managed)
+      slot.managed->deleter(slot.managed);
+    slot.managed = createManaged(pool.get(), runMemory.poolCache(), spec, slot.dims, slot.bytes);
     if (!slot.managed)
       break;
     outputData[index] = slot.managed->dl_tensor.data;

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Support.h"
 
+#include "Cpu.h"
+
 #include <algorithm>
 #include <cstdio>
 #include <cstring>
@@ -55,16 +57,10 @@ void TextBuilder::append(const char *format, ...) {
     used = std::min(used + size_t(length), sizeof text - 1);
 }
 
-bool Block::grow(uint64_t bytes) {
-  // Given back first: a growing arena must not be held twice. Forgotten before
-  // that, so that a child forked meanwhile sees an empty block.
-  uint8_t *old = memory;
-  memory = nullptr;
-  capacity = 0;
-  std::free(old);
-  memory = static_cast<uint8_t *>(allocateAligned(bytes));
-  capacity = memory ? bytes : 0;
-  return memory;
+PatientLock::Hold::Hold(PatientLock &lock) : lock(lock) {
+  constexpr uint32_t patience = 1u << 24;
+  for (uint32_t i = 0; lock.taken.exchange(true, std::memory_order_acquire) && i != patience; ++i)
+    pauseCpu();
 }
 
 uint64_t nanoseconds() {

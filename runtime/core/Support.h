@@ -65,26 +65,6 @@ private:
   size_t used = 0;
 };
 
-/// A block that only grows, and whose contents do not survive growth.
-class Block {
-public:
-  Block() = default;
-  Block(const Block &) = delete;
-  Block &operator=(const Block &) = delete;
-  ~Block() { std::free(memory); }
-
-  /// False: out of memory, and the block is empty.
-  bool reserve(uint64_t bytes) { return bytes <= capacity && memory ? true : grow(bytes); }
-  uint8_t *get() const { return memory; }
-  uint64_t size() const { return capacity; }
-
-private:
-  bool grow(uint64_t bytes);
-
-  uint8_t *memory = nullptr;
-  uint64_t capacity = 0;
-};
-
 /// An array of fixed size, zeroed; empty until allocated.
 template <typename T> class Array {
 public:
@@ -135,6 +115,42 @@ template <typename T> void destroyObject(T *object) {
   std::free(object);
   liveObjects.fetch_sub(1, std::memory_order_release);
 }
+
+/// A count that one thread writes and others may read.
+class Counter {
+public:
+  void add(uint64_t amount) {
+    value.store(value.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+  void raiseTo(uint64_t amount) {
+    if (amount > get())
+      value.store(amount, std::memory_order_relaxed);
+  }
+  uint64_t get() const { return value.load(std::memory_order_relaxed); }
+
+private:
+  std::atomic<uint64_t> value{0};
+};
+
+/// For moments. Whoever waits for very long goes on without it: in a child that
+/// was forked while another thread had it nobody will give it back, and the harm
+/// of what it guards being seen in the middle of a change is the smaller one.
+class PatientLock {
+public:
+  class Hold {
+  public:
+    explicit Hold(PatientLock &lock);
+    Hold(const Hold &) = delete;
+    Hold &operator=(const Hold &) = delete;
+    ~Hold() { lock.taken.store(false, std::memory_order_release); }
+
+  private:
+    PatientLock &lock;
+  };
+
+private:
+  std::atomic<bool> taken{false};
+};
 
 /// Monotonic.
 uint64_t nanoseconds();

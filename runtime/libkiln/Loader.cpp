@@ -11,7 +11,9 @@
 
 #include "ElfFile.h"
 #include "Executor.h"
+#include "Pool.h"
 #include "SealedCopy.h"
+#include "WeightFile.h"
 
 #include <algorithm>
 #include <cerrno>
@@ -28,6 +30,7 @@ struct kiln_artefact {
   const kiln_api *api = nullptr;
   void *library = nullptr;
   bool sealed = false;
+  kiln::rt::WeightFile weights;
 };
 
 namespace kiln::rt {
@@ -143,6 +146,8 @@ kiln_status_t load(int fd, const char *path, uint32_t flags, kiln_artefact &arte
     if (!artefact.library)
       return error.fail(KILN_CORRUPT, "cannot be loaded: %s", dlerror());
   }
+  if (layout.weights)
+    artefact.weights.open(fd, *layout.weights);
   return query(artefact, !(flags & KILN_OPEN_TRUST_WEIGHTS), error);
 }
 
@@ -219,7 +224,17 @@ const kiln_api *kiln_artefact_api(const kiln_artefact *artefact) {
 
 int kiln_artefact_is_sealed(const kiln_artefact *artefact) { return artefact && artefact->sealed; }
 
+kiln_status_t kiln_artefact_reload(void *artefact, uint64_t offset, uint64_t size, void *into) {
+  if (!artefact || !into)
+    return KILN_INVALID_ARGUMENT;
+  return static_cast<const kiln_artefact *>(artefact)->weights.read(offset, size, into);
+}
+
 kiln_status_t kiln_shared_executor_create(const kiln_executor_options *options,
                                           kiln_executor **executor) {
   return kiln::rt::Executor::create(options, executor);
+}
+
+kiln_status_t kiln_shared_pool_create(const kiln_pool_options *options, kiln_pool **pool) {
+  return kiln::rt::Pool::create(options, pool);
 }

@@ -240,6 +240,40 @@ std::string toJson(const Runner &runner, const Options &options, const Results &
   return json.text() + "\n";
 }
 
+Failure writeReports(const Runner &runner, const Options &options, bool quiet) {
+  LaunchProfile profile;
+  if (options.profiles())
+    if (Failure failure = runner.profile(profile))
+      return failure;
+  if (options.profileTable)
+    std::fputs(profileTable(profile).c_str(), quiet ? stderr : stdout);
+  struct File {
+    const std::string &path;
+    std::string text;
+  };
+  std::vector<File> files;
+  const char *name = runner.info().name;
+  if (!options.profileJson.empty())
+    files.push_back({options.profileJson, profileJson(profile, name)});
+  if (!options.profileTrace.empty())
+    files.push_back({options.profileTrace, chromeTrace(profile, name)});
+  if (!options.metrics.empty())
+    files.push_back({options.metrics, runner.metricsText()});
+  if (!options.memoryReport.empty()) {
+    MemoryReport report;
+    if (Failure failure = runner.memory(report))
+      return failure;
+    files.push_back({options.memoryReport, memoryPage(report)});
+  }
+  for (const File &file : files) {
+    if (file.path == "-")
+      std::fputs(file.text.c_str(), stdout);
+    else if (Failure failure = writeFile(file.path, file.text))
+      return failure;
+  }
+  return {};
+}
+
 Failure runModel(Runner &runner, const Options &options, Results &results, bool quiet) {
   if (Failure failure = runner.createSession(options))
     return failure;
@@ -263,7 +297,7 @@ Failure runModel(Runner &runner, const Options &options, Results &results, bool 
     results.benched = true;
   }
   if (quiet)
-    return {};
+    return writeReports(runner, options, quiet);
   for (const Results::Output &output : results.outputs) {
     if (output.compared)
       std::fputs(describe(output.comparison, output.tensor.name, output.tensor.type).c_str(),
@@ -273,7 +307,7 @@ Failure runModel(Runner &runner, const Options &options, Results &results, bool 
   }
   if (options.bench)
     printBench(results.bench, runner.threads());
-  return {};
+  return writeReports(runner, options, quiet);
 }
 
 int report(const Failure &failure) {

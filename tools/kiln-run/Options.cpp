@@ -151,6 +151,43 @@ const Option kOptions[] = {
        options.trustWeights = true;
        return {};
      }},
+    {"check-weights", "rolling|every-run[,keyed]",
+     "Check weights while runs go on; damaged ones are read again from the file",
+     [](Options &options, const std::string &value) -> Failure {
+       if (value != "rolling" && value != "every-run" && value != "rolling,keyed" &&
+           value != "every-run,keyed")
+         return badValue("check-weights", value, "rolling or every-run, with ,keyed or without");
+       options.checkWeights = value;
+       return {};
+     }},
+    {"finite", "OUTPUT", "Fail when this output holds NaN or an infinity; may be repeated",
+     [](Options &options, const std::string &value) -> Failure {
+       options.finite.push_back(value);
+       return {};
+     }},
+    {"profile", "table|json:FILE|trace:FILE",
+     "Time every launch: print a table, write rows, or a trace for Perfetto; may be repeated",
+     [](Options &options, const std::string &value) -> Failure {
+       if (value == "table")
+         options.profileTable = true;
+       else if (value.starts_with("json:") && value.size() > 5)
+         options.profileJson = value.substr(5);
+       else if (value.starts_with("trace:") && value.size() > 6)
+         options.profileTrace = value.substr(6);
+       else
+         return badValue("profile", value, "table, json:FILE or trace:FILE");
+       return {};
+     }},
+    {"mem-report", "FILE.html", "Write a page on the arena's plan and the pool",
+     [](Options &options, const std::string &value) -> Failure {
+       options.memoryReport = value;
+       return {};
+     }},
+    {"metrics", "FILE", "Write the metrics as Prometheus reads them ('-': standard output)",
+     [](Options &options, const std::string &value) -> Failure {
+       options.metrics = value;
+       return {};
+     }},
     {"json", "FILE", "Write all results as JSON ('-': standard output)",
      [](Options &options, const std::string &value) -> Failure {
        options.json = value;

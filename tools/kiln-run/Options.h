@@ -29,6 +29,16 @@ struct Options {
   bool help = false;
   bool version = false;
   bool trustWeights = false;
+  /// Where the profile goes; empty: nowhere.
+  bool profileTable = false;
+  std::string profileJson;
+  std::string profileTrace;
+  std::string memoryReport;
+  std::string metrics;
+  std::string checkWeights;
+  std::vector<std::string> finite;
+
+  bool profiles() const { return profileTable || !profileJson.empty() || !profileTrace.empty(); }
 };
 
 Failure parseOptions(int argc, char **argv, Options &options);

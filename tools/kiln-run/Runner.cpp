@@ -42,7 +42,11 @@ int exitCodeOf(kiln_status_t status) {
   case KILN_CPU_UNSUPPORTED:
   case KILN_INVALID_ARTEFACT:
   case KILN_CORRUPT:
+  case KILN_DAMAGED:
+  case KILN_CIRCUIT_OPEN:
     return ExitArtefact;
+  case KILN_NOT_FINITE:
+    return ExitDifferent;
   case KILN_BUSY:
   case KILN_INTERNAL:
   // Of batchers, which kiln-run has none of.
@@ -82,6 +86,21 @@ Failure Runner::open(const Options &options) {
   modelOptions.struct_size = sizeof modelOptions;
   modelOptions.error = reason;
   modelOptions.error_size = sizeof reason;
+  std::vector<const char *> finite;
+  for (const std::string &name : options.finite)
+    finite.push_back(name.c_str());
+  kiln_integrity_options watch = {};
+  watch.struct_size = sizeof watch;
+  watch.rate = options.checkWeights.starts_with("rolling")     ? KILN_CHECK_ROLLING
+               : options.checkWeights.starts_with("every-run") ? KILN_CHECK_EVERY_RUN
+                                                               : KILN_CHECK_NEVER;
+  watch.flags = options.checkWeights.ends_with(",keyed") ? KILN_INTEGRITY_KEYED : 0;
+  watch.reload = kiln_artefact_reload;
+  watch.reload_user = artefact;
+  watch.finite_outputs = finite.data();
+  watch.num_finite_outputs = uint32_t(finite.size());
+  if (watch.rate != KILN_CHECK_NEVER || !finite.empty())
+    modelOptions.integrity = &watch;
   status = kiln_model_open(kiln_artefact_api(artefact), &modelOptions, &model);
   if (status != KILN_OK)
     return {exitCodeOf(status), reason};
@@ -111,6 +130,11 @@ Failure Runner::createSession(const Options &options) {
   kiln_session_options sessionOptions = {};
   sessionOptions.struct_size = sizeof sessionOptions;
   sessionOptions.device = options.device.empty() ? nullptr : options.device.c_str();
+  sessionOptions.flags = (options.metrics.empty() ? 0 : KILN_SESSION_TIME_RUNS) |
+                         (options.profiles() ? KILN_SESSION_PROFILE : 0);
+  // The latest runs of most models.
+  sessionOptions.trace_events = options.profileTrace.empty() ? 0 : 1u << 16;
+  samplesMemory = !options.memoryReport.empty();
   // One thread needs no executor in its way.
   if (usedThreads == 1)
     sessionOptions.threads = 1;
@@ -295,8 +319,64 @@ kiln_status_t Runner::callRun() {
   // The session's memory: no shape has to be known beforehand.
   for (DLTensor &view : outputViews)
     view.data = nullptr;
-  return kiln_run(session, inputPointers.data(), uint32_t(inputPointers.size()),
-                  outputPointers.data(), uint32_t(outputPointers.size()), nullptr);
+  ++profiledRuns;
+  kiln_status_t status = kiln_run(session, inputPointers.data(), uint32_t(inputPointers.size()),
+                                  outputPointers.data(), uint32_t(outputPointers.size()), nullptr);
+  if (samplesMemory)
+    sampleMemory();
+  return status;
+}
+
+void Runner::sampleMemory() {
+  // As many as a page can show; every other one goes when there are too many.
+  constexpr size_t most = 512;
+  if (samples.size() == most) {
+    for (size_t i = 1; i != most / 2; ++i)
+      samples[i] = samples[2 * i];
+    samples.resize(most / 2);
+  }
+  kiln_pool_stats stats = {};
+  stats.struct_size = sizeof stats;
+  kiln_pool_get_stats(kiln_session_pool(session), &stats);
+  samples.push_back(stats);
+}
+
+Failure Runner::profile(LaunchProfile &profile) const {
+  uint32_t count = 0;
+  if (kiln_status_t status = kiln_session_profile(session, nullptr, 0, &count))
+    return failed(status);
+  profile.rows.resize(count);
+  if (kiln_status_t status = kiln_session_profile(session, profile.rows.data(), count, &count))
+    return failed(status);
+  if (kiln_status_t status = kiln_session_trace(session, nullptr, 0, &count))
+    return failed(status);
+  profile.events.resize(count);
+  if (kiln_status_t status = kiln_session_trace(session, profile.events.data(), count, &count))
+    return failed(status);
+  profile.runs = profiledRuns;
+  return {};
+}
+
+Failure Runner::memory(MemoryReport &report) const {
+  report.model = modelInfo.name;
+  report.samples = samples;
+  report.plan = {};
+  report.plan.struct_size = sizeof report.plan;
+  if (kiln_status_t status = kiln_session_memory_plan(session, &report.plan, nullptr, 0))
+    return failed(status);
+  report.buffers.resize(report.plan.num_buffers);
+  if (kiln_status_t status = kiln_session_memory_plan(session, &report.plan, report.buffers.data(),
+                                                      report.plan.num_buffers))
+    return failed(status);
+  return {};
+}
+
+std::string Runner::metricsText() const {
+  std::string text(kiln_model_metrics_text(model, nullptr, 0) + 1, 0);
+  // It may have grown a digit meanwhile; then the last line is cut.
+  kiln_model_metrics_text(model, text.data(), text.size());
+  text.resize(text.find('\0'));
+  return text;
 }
 
 Failure Runner::run() {
@@ -316,6 +396,8 @@ Failure Runner::bench(uint64_t runs, BenchResult &result) {
   for (uint64_t i = 0; i < warmUp || (now() - start < shortest && i < runs); ++i)
     if (kiln_status_t status = callRun())
       return failed(status);
+  kiln_session_reset_profile(session); // refused where there is none
+  profiledRuns = 0;
   std::vector<double> times(runs);
   double before = now();
   for (double &time : times) {

@@ -8,6 +8,7 @@
 #define KILN_TOOLS_KILN_RUN_RUNNER_H
 
 #include "Options.h"
+#include "Reports.h"
 #include "kiln-c/Loader.h"
 
 #include <set>
@@ -58,6 +59,10 @@ public:
   Failure bench(uint64_t runs, BenchResult &result);
   /// A copy of output `index` of the latest run.
   Failure output(uint32_t index, HostTensor &tensor) const;
+  /// Of the runs of bench(), or of the one run.
+  Failure profile(LaunchProfile &profile) const;
+  Failure memory(MemoryReport &report) const;
+  std::string metricsText() const;
   double firstRunMilliseconds() const { return firstRunTime; }
 
 private:
@@ -65,6 +70,7 @@ private:
   Failure makeRandom(uint32_t index, uint64_t seed, const Options &options);
   Failure sizeOf(const kiln_dim_spec &dim, const kiln_tensor_spec &spec, int64_t &size) const;
   kiln_status_t callRun();
+  void sampleMemory();
   Failure failed(kiln_status_t status) const;
 
   kiln_artefact *artefact = nullptr;
@@ -75,6 +81,9 @@ private:
   uint32_t usedThreads = 1;
   double openTime = 0;
   double firstRunTime = 0;
+  bool samplesMemory = false;
+  uint64_t profiledRuns = 0;
+  std::vector<kiln_pool_stats> samples;
   std::vector<const kiln_tensor_spec *> inputs, outputs;
   std::vector<HostTensor> values;
   std::vector<bool> given;

@@ -97,6 +97,39 @@ TEST_F(KilnRun, BenchAndJson) {
   EXPECT_EQ(output[0], '{');
 }
 
+TEST_F(KilnRun, ProfileAndReports) {
+  std::string files = " --profile json:" + directory + "/p.json --profile trace:" + directory +
+                      "/t.json --mem-report " + directory + "/m.html --metrics " + directory +
+                      "/m.txt";
+  EXPECT_EQ(run("--shape x=20x8 --bench 20 --threads 1 --profile table" + files), ExitEqual)
+      << output;
+  EXPECT_TRUE(said("3 launches in")) << output;
+  EXPECT_TRUE(said("Mul_3,Add_4,Concat_5")) << output;
+  auto holds = [&](const char *name, const char *part) {
+    std::string text;
+    EXPECT_FALSE(readFile(directory + "/" + name, text));
+    return text.find(part) != std::string::npos;
+  };
+  EXPECT_TRUE(holds("p.json", "\"launches\": 20"));
+  EXPECT_TRUE(holds("t.json", "\"ph\": \"X\""));
+  EXPECT_TRUE(holds("m.txt", "kiln_runs_total{model=\"test\"}"));
+  EXPECT_TRUE(holds("m.html", "<title>MatMul_0,Add_1\n320 B at offset"));
+  EXPECT_TRUE(holds("m.html", "<polyline"));
+  EXPECT_FALSE(holds("m.html", "http")) << "the page is to need no other file";
+  EXPECT_EQ(run("--shape x=2x8 --profile sideways"), ExitUsage);
+  EXPECT_EQ(run("--shape x=2x8 --profile json:"), ExitUsage);
+  EXPECT_EQ(run("--shape x=2x8 --mem-report /nowhere/x.html"), ExitSystem);
+}
+
+TEST_F(KilnRun, ChecksWhileItRuns) {
+  for (const char *rate : {"rolling", "every-run", "rolling,keyed", "every-run,keyed"})
+    EXPECT_EQ(run(std::string("--shape x=2x8 --finite y --check-weights ") + rate), ExitEqual)
+        << output;
+  EXPECT_EQ(run("--shape x=2x8 --check-weights sometimes"), ExitUsage);
+  EXPECT_EQ(run("--shape x=2x8 --finite nothing"), ExitUsage);
+  EXPECT_TRUE(said("no output 'nothing'")) << output;
+}
+
 TEST_F(KilnRun, DataSet) {
   std::string x = saveInput(3);
   EXPECT_EQ(run("--data-set " + directory + "/missing"), 4);

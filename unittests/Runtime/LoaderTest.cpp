@@ -16,6 +16,7 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <thread>
 #include <unistd.h>
@@ -248,7 +249,7 @@ TEST(Loader, RefusesTruncatedFilesOfEveryLength) {
 
 TEST(Loader, RefusesForeignArtefacts) {
   expectRefused(artefactPath("foreign_cpu"), KILN_CPU_UNSUPPORTED, "no imaginary");
-  expectRefused(artefactPath("foreign_abi"), KILN_ABI_MISMATCH, "module ABI 9.0");
+  expectRefused(artefactPath("foreign_abi"), KILN_ABI_MISMATCH, "module ABI 9.");
   std::string bytes = readBytes(artefactPath("model"));
   bytes[18] = char(0xf3); // e_machine: RISC-V
   bytes[19] = 0;
@@ -265,6 +266,56 @@ TEST(Loader, FindsDamagedWeights) {
   kiln_artefact *artefact = nullptr;
   std::string reason;
   ASSERT_EQ(openPath(file.path, artefact, reason, KILN_OPEN_TRUST_WEIGHTS), KILN_OK) << reason;
+  EXPECT_EQ(kiln_close(artefact), KILN_OK);
+}
+
+TEST(Loader, DamagedMemoryIsReadAgainFromTheFile) {
+  Scratch file(readBytes(artefactPath("model")));
+  kiln_artefact *artefact = nullptr;
+  std::string reason;
+  ASSERT_EQ(openPath(file.path, artefact, reason), KILN_OK) << reason;
+  kiln_integrity_options watch = {};
+  watch.struct_size = sizeof watch;
+  watch.rate = KILN_CHECK_EVERY_RUN;
+  watch.flags = KILN_INTEGRITY_KEYED;
+  watch.reload = kiln_artefact_reload;
+  watch.reload_user = artefact;
+  kiln_model_options options = {};
+  options.struct_size = sizeof options;
+  options.integrity = &watch;
+  kiln_model *model = nullptr;
+  kiln_session *session = nullptr;
+  ASSERT_EQ(kiln_model_open(kiln_artefact_api(artefact), &options, &model), KILN_OK);
+  ASSERT_EQ(kiln_session_create(model, nullptr, &session), KILN_OK);
+  // Where the weights are mapped.
+  uintptr_t weights = 0;
+  std::ifstream maps("/proc/self/maps");
+  for (std::string line; std::getline(maps, line);)
+    if (line.find(file.path) != std::string::npos)
+      weights = std::stoul(line, nullptr, 16);
+  ASSERT_NE(weights, 0u);
+  ASSERT_EQ(mprotect(reinterpret_cast<void *>(weights), 4096, PROT_READ | PROT_WRITE), 0);
+  // The name no longer leads to the file; the descriptor does.
+  std::remove(file.path.c_str());
+  *reinterpret_cast<uint8_t *>(weights + 5) ^= 16;
+  Tensor x({40, 8}), y({40, 4}), z({80, 4});
+  x.fill(3);
+  DLTensor late = {};
+  const DLTensor *inputs[] = {&x.view};
+  DLTensor *outputs[] = {&y.view, &z.view, &late};
+  EXPECT_EQ(kiln_run(session, inputs, 1, outputs, 3, nullptr), KILN_OK)
+      << kiln_session_error(session);
+  EXPECT_EQ(y.values, Expected(x.values).y);
+  kiln_integrity_stats stats = {};
+  stats.struct_size = sizeof stats;
+  EXPECT_EQ(kiln_model_get_integrity(model, &stats), KILN_OK);
+  EXPECT_EQ(stats.reloaded, 1u);
+  EXPECT_EQ(kiln_session_destroy(session), KILN_OK);
+  EXPECT_EQ(kiln_model_close(model), KILN_OK);
+  uint8_t byte;
+  EXPECT_EQ(kiln_artefact_reload(artefact, 1 << 30, 1, &byte), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(kiln_artefact_reload(artefact, UINT64_MAX, 2, &byte), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(kiln_artefact_reload(nullptr, 0, 1, &byte), KILN_INVALID_ARGUMENT);
   EXPECT_EQ(kiln_close(artefact), KILN_OK);
 }
 

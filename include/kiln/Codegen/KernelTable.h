@@ -47,6 +47,9 @@ struct OpKernels {
   bool pullsOperands = false;
   /// The anchor's kernel takes pointwise ops after it.
   bool takesEpilogue = false;
+  /// The anchor's kernel stores each element of the result once, after all that
+  /// it reads of the epilogue's operands there: they may share memory.
+  bool storesOnce = false;
   /// Set by anchors that read packed constants; both or none.
   LayoutFn layoutOf = nullptr;
   PackFn pack = nullptr;
@@ -87,6 +90,10 @@ public:
     OpKernels &kernels = entries[OpTy::getOperationName()];
     kernels.layoutOf = layoutOf;
     kernels.pack = pack;
+  }
+  /// After addAnchor.
+  template <typename OpTy> void setStoresOnce() {
+    entries[OpTy::getOperationName()].storesOnce = true;
   }
   template <typename OpTy> void setFallback(ElementFn element) {
     entries[OpTy::getOperationName()].fallback = element;

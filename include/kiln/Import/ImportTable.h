@@ -75,6 +75,8 @@ public:
   /// The same for sizes: the run must see none below 0, which is how a kernel
   /// says that there is no size. `what` names them, for a person.
   virtual Shape bindSizes(mlir::Value tensor, llvm::StringRef hint, const llvm::Twine &what) = 0;
+  /// A fresh symbol, never negative, for an op that binds it itself.
+  virtual Expr freshSize(llvm::StringRef hint) = 0;
   /// The run must see a == b (or what `relation` says); `text` says what was
   /// expected, for a person. What is known now is checked now.
   virtual void require(const Expr &a, const Expr &b, const llvm::Twine &text,

@@ -18,7 +18,11 @@ class RulePass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
     ListOption<"disabled", "disable", "std::string", "Leave these rules out">,
     Option<"explain", "explain", "bool", "false", "Print what each rule did to standard error">
   ];
-  let dependentDialects = ["::mlir::pdl::PDLDialect", "::mlir::pdl_interp::PDLInterpDialect"];
+  // Code is built to see what pulling an op costs (pullCost).
+  let dependentDialects = ["::mlir::pdl::PDLDialect", "::mlir::pdl_interp::PDLInterpDialect",
+                           "::mlir::arith::ArithDialect", "::mlir::math::MathDialect",
+                           "::mlir::memref::MemRefDialect", "::mlir::scf::SCFDialect",
+                           "::mlir::vector::VectorDialect"];
 }
 
 def ApplyAlgebraPass : RulePass<"kiln-apply-algebra"> {

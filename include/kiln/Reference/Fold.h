@@ -12,16 +12,14 @@
 
 namespace kiln {
 
-/// A folded result may be so many bytes larger than what it is made from.
-inline constexpr int64_t allowedGrowth = 64 << 10;
-
-/// Of a static tensor type.
-int64_t bytesOf(mlir::Type type);
-
 /// Constants before an op whose operands are all constants, one a result, when
 /// they are not much larger than what they are made from. The op stays.
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 foldToConstants(mlir::OpBuilder &b, mlir::Operation *op, const ReferenceTable &table);
+
+/// Whether a tensor of this type is small enough to be made a constant whatever
+/// it is computed from.
+bool isSmallTensor(mlir::Type type);
 
 } // namespace kiln
 

@@ -24,6 +24,7 @@ std::unique_ptr<mlir::Pass> createProveBatchPass(const KernelTable &table,
                                                  llvm::StringRef batchDim = "");
 std::unique_ptr<mlir::Pass> createFusePass(const KernelTable &table);
 std::unique_ptr<mlir::Pass> createPlanPass(const KernelTable &table, const VectorTarget &target);
+std::unique_ptr<mlir::Pass> createShareBuffersPass(const KernelTable &table);
 
 /// Makes every pass of this library known to a tool by its flag.
 void registerTransformPasses(const ReferenceTable &references, const KernelTable &kernels,

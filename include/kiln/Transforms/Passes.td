@@ -63,4 +63,14 @@ def PlanPass : Pass<"kiln-plan", "::mlir::ModuleOp"> {
   let dependentDialects = ["::kiln::plan::PlanDialect"];
 }
 
+def ShareBuffersPass : Pass<"kiln-share-buffers", "::mlir::ModuleOp"> {
+  // Made by createShareBuffersPass, which takes the tables that the pass reads.
+  let constructor = "nullptr";
+  let summary = "Lets results take the place of operands that nothing reads afterwards";
+  let description = [{
+    Works on plan.program. The plan has fewer buffers, and the arena is smaller.
+  }];
+  let statistics = [Statistic<"numShared", "shared", "Number of buffers saved">];
+}
+
 #endif // KILN_TRANSFORMS_PASSES_TD

@@ -8,6 +8,7 @@
 #include "kiln/Target/CPU/KernelCompiler.h"
 #include "Lowering.h"
 #include "kiln/Codegen/KernelBuilder.h"
+#include "kiln/Codegen/Overwrite.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -58,7 +59,12 @@ public:
     b.setInsertionPointToEnd(into.getBody());
   }
 
-  func::FuncOp create() {
+  func::FuncOp create(const KernelTable &table) {
+    // A launch may give an operand and the result the same memory.
+    SmallVector<bool> isAlone(block.getNumArguments() + 1, true);
+    for (unsigned i = 0; i < block.getNumArguments(); ++i)
+      if (mayOverwrite(block, i, table))
+        isAlone[i] = isAlone.back() = false;
     SmallVector<Type> types;
     for (auto [i, argument] : llvm::enumerate(block.getArguments()))
       types.push_back(pointerType(storedType(argument, layout(i))));
@@ -73,7 +79,8 @@ public:
     function->setAttr(entryAttrName, kernel.getSymNameAttr());
     function.setArgAttr(types.size() - 1, "llvm.noalias", b.getUnitAttr());
     for (size_t i = 0; i < pointers; ++i) {
-      function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
+      if (isAlone[std::min(i, isAlone.size() - 1)])
+        function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
       if (i < block.getNumArguments())
         function.setArgAttr(i, "llvm.readonly", b.getUnitAttr());
     }
@@ -160,7 +167,7 @@ FailureOr<KernelFacts> KernelCompiler::build(plan::KernelOp kernel, ModuleOp int
   auto [anchor, emitter] = anchorOf(kernel, table);
   auto attempt = [&, anchor = anchor, emitter = emitter](bool plain) -> FailureOr<KernelFacts> {
     BodyFunction body(kernel, into);
-    func::FuncOp function = body.create();
+    func::FuncOp function = body.create(table);
     KernelBuilder k(body.builder(), kernel.getLoc(), table, cpu.vector, &kernel.getBody().front());
     body.describe(function, k);
     if (failed(emitter && !plain ? emitter(k, anchor) : buildLoopKernel(k))) {

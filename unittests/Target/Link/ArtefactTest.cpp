@@ -226,11 +226,11 @@ const kiln_artefact_note *noteOf(StringRef file) {
 TEST(Artefact, note_has_the_checksum_of_the_code) {
   // Weights among the code, and in a segment of their own.
   for (uint64_t size : {uint64_t(4096), uint64_t(3) << 20}) {
-    TempFolder folder;
-    std::string path = folder.file("model.so");
+    TemporaryFolder folder;
+    std::string path = folder / "model.so";
     WeightSegment segment = generated("w", size);
     ASSERT_FALSE(errorToBool(writeArtefact(path, link(size), segment)));
-    std::string bytes = readFile(path), other = folder.file("other.so");
+    std::string bytes = readFile(path), other = folder / "other.so";
     ASSERT_FALSE(errorToBool(writeArtefact(other, link(size), segment)));
     EXPECT_EQ(bytes, readFile(other));
     const kiln_artefact_note *note = noteOf(bytes);

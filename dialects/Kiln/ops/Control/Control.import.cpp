@@ -63,7 +63,7 @@ static FailureOr<Values> makeIf(NodeImporter &n, Value condition, Branch &then, 
       }
       auto [it, isNew] = known.try_emplace({a.str().str(), b.str().str()});
       if (isNew) {
-        it->second = n.freshSymbol("if", /*isSize=*/true);
+        it->second = n.freshSize("if");
         symbols.push_back(n.b.getStringAttr(it->second.str()));
       }
       shape.push_back(it->second);
@@ -105,7 +105,7 @@ static FailureOr<Values> importRestInBranches(NodeImporter &n, Value condition, 
     return Values();
   }
   Branch &taken = faults[0].empty() ? then : otherwise;
-  Expr isTrue = n.bind(condition, "condition", /*isSize=*/true).front();
+  Expr isTrue = n.bindSizes(condition, "condition", "the condition").front();
   n.require(isTrue, &taken == &then,
             "the run takes " + taken.attribute + ", for with the other the model is invalid (" +
                 (faults[0].empty() ? faults[1] : faults[0]) + ")");
@@ -184,7 +184,7 @@ private:
       block.addArgument(tensorType(shape, elementTypeOf(init)), n.loc);
     OpBuilder::InsertionGuard guard(n.b);
     n.b.setInsertionPointToEnd(&block);
-    iteration = n.freshSymbol("iteration", /*isSize=*/true);
+    iteration = n.freshSize("iteration");
     auto made = makeBody(iteration, block.getArguments());
     if (failed(made))
       return failure();
@@ -208,7 +208,7 @@ private:
   }
 
   Expr newSymbol(StringRef hint) {
-    Expr symbol = n.freshSymbol(hint, /*isSize=*/true);
+    Expr symbol = n.freshSize(hint);
     symbols.push_back(n.b.getStringAttr(symbol.str()));
     return symbol;
   }
@@ -327,7 +327,7 @@ static FailureOr<Values> importLoop(NodeImporter &n) {
     if (auto known = n.constantInts(condition))
       trips = (*known)[0] ? trips : Expr(0);
     else
-      trips = trips * n.bind(condition, "condition", /*isSize=*/true).front();
+      trips = trips * n.bindSizes(condition, "condition", "the condition").front();
   }
   Values inits;
   for (unsigned i = 2; i < n.numInputs(); ++i)

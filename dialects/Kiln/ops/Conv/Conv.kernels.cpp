@@ -43,6 +43,7 @@ template <typename OpTy> static void add(KernelTable &table, llvm::StringLiteral
   table.addAnchor<OpTy>(family, kernel<OpTy>, /*pullsOperands=*/true, /*takesEpilogue=*/true,
                         Reads::Often);
   table.setPacking<OpTy>(layout<OpTy>, packConv);
+  table.setStoresOnce<OpTy>();
   table.setFallback<OpTy>(element<OpTy>);
 }
 

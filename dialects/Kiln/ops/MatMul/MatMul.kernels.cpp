@@ -36,5 +36,6 @@ void kiln::registerMatMulKernels(KernelTable &table) {
   table.addAnchor<MatMulOp>("matmul", kernel, /*pullsOperands=*/true, /*takesEpilogue=*/true,
                             Reads::Often);
   table.setPacking<MatMulOp>(layout, packMatMul);
+  table.setStoresOnce<MatMulOp>();
   table.setFallback<MatMulOp>(element);
 }

@@ -26,7 +26,7 @@ static Value listPicked(NodeImporter &n, Value picked, Value counts) {
   Value number = n.create<CountNonZeroOp>({isPicked});
   if (!number)
     return nullptr;
-  Expr count = n.bind(number, "selected", /*isSize=*/true).front();
+  Expr count = n.bindSizes(number, "selected", "the number of selected boxes").front();
   Value where = n.create<NonZeroOp>({isPicked}, {n.exprsNamed("count", {count})});
   if (!where)
     return nullptr;

@@ -1,0 +1,88 @@
+//===- SessionReports.cpp - Profile and memory plan of a session ----------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "Session.h"
+
+#include <cstring>
+
+namespace kiln::rt {
+
+template <typename Body> kiln_status_t Session::withProfile(Body body) {
+  if (!enter())
+    return KILN_BUSY;
+  error.clear();
+  kiln_status_t status = KILN_OK;
+  if (profiles)
+    body();
+  else
+    status = error.fail(KILN_UNSUPPORTED, "the session was made without KILN_SESSION_PROFILE");
+  leave();
+  return status;
+}
+
+kiln_status_t Session::copyProfile(kiln_profile_row *rows, uint32_t capacity, uint32_t &count) {
+  count = 0;
+  return withProfile([&] {
+    count = profile.numRows();
+    for (uint32_t i = 0; i != count && i != capacity; ++i)
+      rows[i] = profile.firstRow()[i];
+  });
+}
+
+kiln_status_t Session::copyTrace(kiln_trace_event *events, uint32_t capacity, uint32_t &count) {
+  count = 0;
+  return withProfile([&] { count = profile.copyEvents(events, capacity); });
+}
+
+kiln_status_t Session::resetProfile() {
+  return withProfile([&] { profile.reset(); });
+}
+
+kiln_status_t Session::describePlan(kiln_memory_plan &out, kiln_plan_buffer *buffers,
+                                    uint32_t capacity) {
+  if (!enter())
+    return KILN_BUSY;
+  error.clear();
+  const Plan *plan = plans.latestPlan();
+  if (!plan) {
+    kiln_status_t status = error.fail(KILN_UNSUPPORTED, "no run has made a plan yet");
+    leave();
+    return status;
+  }
+  module.sizes(plan->symbols, sizes.get());
+  kiln_memory_plan summary = {};
+  summary.struct_size = std::min(out.struct_size, sizeof summary);
+  summary.arena_bytes = plan->arenaBytes;
+  summary.scratch_bytes = plan->totalBytes - plan->arenaBytes;
+  summary.num_buffers = module.num_buffers;
+  summary.num_launches = module.num_launches;
+  // The largest sum is reached where a buffer begins to live.
+  for (uint32_t i = 0; i != module.num_buffers; ++i) {
+    uint64_t live = 0;
+    for (uint32_t other = 0; other != module.num_buffers; ++other)
+      if (module.buffers[other].first <= module.buffers[i].first &&
+          module.buffers[other].last >= module.buffers[i].first)
+        live += alignUp(sizes[other], kAlignment);
+    summary.lower_bound = std::max(summary.lower_bound, live);
+  }
+  for (uint32_t i = 0; i != module.num_buffers && i != capacity; ++i) {
+    const kiln_module_buffer &buffer = module.buffers[i];
+    kiln_plan_buffer &row = buffers[i];
+    row = {};
+    bool known = buffer.first < module.num_launches;
+    row.kernel = known ? module.launches[buffer.first].kernel : "";
+    row.nodes = known ? module.launches[buffer.first].nodes : "";
+    row.offset = plan->offsets[i];
+    row.bytes = sizes[i];
+    row.first = buffer.first;
+    row.last = buffer.last;
+  }
+  std::memcpy(&out, &summary, summary.struct_size);
+  leave();
+  return KILN_OK;
+}
+
+} // namespace kiln::rt

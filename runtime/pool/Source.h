@@ -1,0 +1,46 @@
+//===- Source.h - Where a pool's memory comes from ----------- -*- C++ -*--===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_RUNTIME_POOL_SOURCE_H
+#define KILN_RUNTIME_POOL_SOURCE_H
+
+#include "Support.h"
+#include "kiln-c/Memory.h"
+
+namespace kiln::rt {
+
+/// Malloc, mmap or the caller's functions, behind one interface, with the
+/// limits and counts that concern all memory of a pool. One thread at a time.
+class Source {
+public:
+  /// The reason of a refusal is in `error`.
+  kiln_status_t configure(const kiln_pool_options &options, ErrorText &error);
+
+  /// Null: no memory, or it would pass the hard limit.
+  void *allocate(uint64_t bytes);
+  void release(void *memory, uint64_t bytes);
+
+  /// Whether so many bytes more would pass the soft limit.
+  bool isPastSoftLimit(uint64_t bytes) const { return softLimit && reserved + bytes > softLimit; }
+  /// What may still be got.
+  uint64_t room() const { return hardLimit ? hardLimit - reserved : kMaxBytes; }
+
+  uint64_t reserved = 0;
+  uint64_t peak = 0;
+  uint64_t calls = 0;
+  uint64_t softLimit = 0;
+  uint64_t hardLimit = 0;
+
+private:
+  bool prepare(void *memory, uint64_t bytes) const;
+
+  kiln_memory_source functions = {};
+  uint32_t flags = 0;
+};
+
+} // namespace kiln::rt
+
+#endif // KILN_RUNTIME_POOL_SOURCE_H
