@@ -240,9 +240,12 @@ class Graph:
         rank = len(self.shape(x)) - 2
         if self.chance(0.2):
             return self.add("GlobalAveragePool", [x])
-        kernel = [self.pick(2, 3) for _ in range(rank)]
+        kernel, pads = [self.pick(2, 3) for _ in range(rank)], [self.pick(0, 1) for _ in range(2 * rank)]
+        # ONNX Runtime takes a window that does not fit, rounding towards zero; Kiln does not.
+        if any(a.shape[2 + d] + pads[d] + pads[d + rank] < kernel[d] for a in self.values[x] for d in range(rank)):
+            raise Unfit
         return self.add(self.pick("MaxPool", "AveragePool"), [x], kernel_shape=kernel,
-                        strides=[self.pick(1, 2, 3) for _ in range(rank)], pads=[self.pick(0, 1) for _ in range(2 * rank)])
+                        strides=[self.pick(1, 2, 3) for _ in range(rank)], pads=pads)
 
     def matmul(self):
         x = self.take(1, 2, 3, 4)
