@@ -153,7 +153,9 @@ class Graph:
         x = self.take(3, 4, 4, 5)
         channels, rank = self.shape(x)[1], len(self.shape(x)) - 2
         kernel, window = self.window(rank, [1, 1, 2, 3, 3, 3, 4, 5, 7])
-        if self.chance(0.15):
+        spans = [(k - 1) * d + 1 for k, d in zip(kernel, window["dilations"])]
+        # Strides above the kernel: ONNX Runtime makes the pads negative, Kiln (as TensorFlow) 0.
+        if self.chance(0.15) and all(span >= stride for span, stride in zip(spans, window["strides"])):
             window.pop("pads")
             window["auto_pad"] = self.pick("SAME_UPPER", "SAME_LOWER", "VALID")
         group = self.groups(channels)
