@@ -47,8 +47,7 @@ typedef struct kiln_memory_source {
 } kiln_memory_source;
 
 enum {
-  /* Memory from mmap instead of malloc, given back to the system at once when
-   * it is released. Not together with a source. */
+  /* All memory from mmap, none from malloc. Not together with a source. */
   KILN_POOL_MMAP = 1u,
   /* Guard bytes around every block, poison in what is given out and given back;
    * changes are found when a block is given back or out. For tests: slow. */
@@ -64,13 +63,14 @@ typedef struct kiln_pool_options {
   size_t struct_size;
   uint32_t flags; /* KILN_POOL_* */
   uint32_t reserved;
-  kiln_memory_source source; /* all zero: malloc, or mmap with KILN_POOL_MMAP */
+  kiln_memory_source source; /* all zero: mmap, and malloc below 256 KiB */
   /* Bytes got from the source. Past the soft limit, memory that nobody uses is
    * given back before more is got, and the callback is told; the hard limit is
    * never passed. 0: none. The soft one must not be above the hard one. */
   uint64_t soft_limit;
   uint64_t hard_limit;
-  /* Bytes without use that the pool keeps for later. 0: 64 MiB. */
+  /* Bytes without use that the pool keeps for later; what is more goes back at
+   * once. 0: all, until a trim or the soft limit, for load comes back. */
   uint64_t retain;
   kiln_event_fn on_event; /* or NULL */
   void *on_event_user;

@@ -52,6 +52,8 @@ public:
   /// The one that nodes are taken from; null while a schema's function is
   /// expanded: its nodes are no graph's.
   GraphState *current = nullptr;
+  /// Nodes so far; some count more than once.
+  uint64_t imported = 0;
 
   void importNode(const onnx::Node &node, unsigned depth);
   void importNodes();
@@ -369,6 +371,16 @@ static onnx::Type onnxTypeOf(Value value, const onnx::Type &known) {
 }
 
 void ModelImporter::importNode(const onnx::Node &node, unsigned depth) {
+  // Loops in loops, and branches whose results differ in rank, import nodes again
+  // and again: that must end.
+  const uint64_t most = onnx::LoadOptions().maxNodes;
+  if (++imported > most) {
+    if (imported == most + 1)
+      diags->report(Diag::UnsupportedForm,
+                    "the model's branches and loops import nodes more than " +
+                        std::to_string(most) + " times");
+    return poison(node);
+  }
   auto isMissing = [&](onnx::ValueId id) { return missing.contains(id); };
   if (llvm::any_of(node.inputs, isMissing))
     return poison(node);

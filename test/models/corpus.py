@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The real models and the inputs that tests and benchmarks run them on."""
+import fnmatch
 import glob
 import json
 import os
@@ -10,6 +11,7 @@ CACHE = os.environ.get("KILN_CACHE") or os.path.join(os.environ.get("XDG_CACHE_H
 SIZES = {
     "n": [1, 3], "batch": [1, 3], "N": [1, 3], "batch_size": [1, 3],
     "h": [64, 96], "w": [96, 160], "height": [32, 64], "width": [64, 48], "seq": [16, 33], "sequence": [16, 33], "seq_len": [16, 33], "time": [5, 12],
+    "past": [5, 9], "samples": [800, 1203],
 }
 # Sizes that benchmarks take where the first of the above are too small to be like use.
 BENCH = {"unet": {"height": 256, "width": 256}, "token-encoder": {"sequence": 128}}
@@ -28,10 +30,21 @@ def models():
     with open(os.path.join(ROOT, "tools", "dev", "models.json")) as file:
         for entry in json.load(file)["models"]:
             found[entry["name"]] = (os.path.join(CACHE, "models", entry["name"], "model.onnx"), entry)
-    for path in sorted(glob.glob(os.path.join(CACHE, "models", "seeded", "*.onnx"))):
-        name = os.path.basename(path)[:-5]
-        found["seeded/" + name] = (path, {"bench": BENCH.get(name, {})})
+    for folder in ("seeded", "torch"):
+        for path in sorted(glob.glob(os.path.join(CACHE, "models", folder, "*.onnx"))):
+            name = os.path.basename(path)[:-5]
+            found[f"{folder}/{name}"] = (path, {"bench": BENCH.get(name, {})})
     return found
+
+
+def chosen(name, tier, pattern):
+    """Whether a run of the tier looks at the model: those of tools/dev/make-torch-models only when asked for."""
+    # Constant weights: the conformance suite checks them on ONNX's own data.
+    if name.startswith("light-") or not fnmatch.fnmatch(name, pattern):
+        return False
+    if name.startswith("torch/"):
+        return tier == "slow" or pattern.startswith("torch/")
+    return tier != "quick" or name in QUICK
 
 
 def input_dims(session, entry):

@@ -65,8 +65,13 @@ static FailureOr<Window> readWindow(NodeImporter &n, Value x, Value w) {
     if (kernel && (*kernel)[d] != *size)
       return n.invalid("kernel_shape of " + n.opType() + " disagrees with its weights in dim " +
                        Twine(d));
-    if (window.strides[d] <= 0 || window.dilations[d] <= 0)
-      return n.invalid("strides and dilations of " + n.opType() + " must be positive");
+    // Their products are sizes, and must not wrap.
+    constexpr int64_t most = INT64_C(1) << 31;
+    if (window.strides[d] <= 0 || window.dilations[d] <= 0 || window.strides[d] > most ||
+        window.dilations[d] > most || std::abs(pads[d] / 2) > most ||
+        std::abs(pads[d + spatial] / 2) > most || *size > most)
+      return n.invalid("strides and dilations of " + n.opType() +
+                       " must be positive, and no attribute beyond " + Twine(most));
     window.extents.push_back((*size - 1) * window.dilations[d] + 1);
   }
   if (window.group <= 0)
