@@ -140,8 +140,8 @@ void writeOutcome(const char *name, const Outcome &o, bool last) {
   std::printf("      \"%s\": {\"goodput\": %.1f, \"offered\": %.1f, \"p50\": %.1f, \"p99\": %.1f, "
               "\"p999\": %.1f, \"refused\": %llu, \"failed\": %llu}%s\n",
               name, o.goodput, o.offered, o.p50, o.p99, o.p999,
-              static_cast<unsigned long long>(o.refused),
-              static_cast<unsigned long long>(o.failed), last ? "" : ",");
+              static_cast<unsigned long long>(o.refused), static_cast<unsigned long long>(o.failed),
+              last ? "" : ",");
 }
 
 } // namespace

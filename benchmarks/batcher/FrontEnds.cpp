@@ -96,8 +96,7 @@ kiln_session *Model::session() const {
 }
 
 Request::Request(const Model &model, int64_t length)
-    : inputMemory(model.inputs(1, length)), outputMemory(model.outputs(1, length)),
-      length(length) {
+    : inputMemory(model.inputs(1, length)), outputMemory(model.outputs(1, length)), length(length) {
   for (auto &tensor : inputMemory)
     inputs.push_back(&tensor->view);
   for (auto &tensor : outputMemory)
@@ -208,8 +207,8 @@ private:
     kiln_status_t status;
     if (rows == 1) {
       Request &one = *batch.front();
-      status = kiln_run(session, one.inputs.data(), uint32_t(one.inputs.size()),
-                        one.outputs.data(), uint32_t(one.outputs.size()), nullptr);
+      status = kiln_run(session, one.inputs.data(), uint32_t(one.inputs.size()), one.outputs.data(),
+                        uint32_t(one.outputs.size()), nullptr);
     } else {
       auto ins = model.inputs(rows, length);
       auto outs = model.outputs(rows, length);

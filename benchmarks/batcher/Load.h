@@ -19,9 +19,9 @@ struct Outcome {
 };
 
 struct OpenLoad {
-  double rate;           ///< requests a second
+  double rate; ///< requests a second
   double seconds;
-  bool bursts = false;   ///< of 16 at once, at the same mean rate
+  bool bursts = false; ///< of 16 at once, at the same mean rate
   std::vector<int64_t> lengths = {1};
   uint64_t seed = 1;
 };

@@ -76,6 +76,8 @@ typedef struct kiln_batcher_options {
   uint32_t target_p99_us;   /* of queue and run: while the 99th percentile is above, requests run
                              * alone; 0: none */
   uint32_t cooldown_ms;     /* between two steps of recovery; 0: 1000 */
+  kiln_model *twin;         /* with the same inputs and outputs, for example of lower precision:
+                             * runs the batches while there is stress. NULL: none */
   char *error;              /* where the reason of a failure is written, or NULL */
   size_t error_size;
 } kiln_batcher_options;
@@ -122,6 +124,7 @@ typedef struct kiln_batcher_stats {
   uint64_t by_callers;   /* run in kiln_batcher_run */
   uint64_t direct;       /* of one request, without a copy of any input */
   uint64_t slow_batches;
+  uint64_t twin_batches;
   uint64_t busy_ns; /* of all sessions */
   /* Now. */
   uint32_t waiting; /* requests */
@@ -134,7 +137,7 @@ typedef struct kiln_batcher_stats {
   uint64_t batch_sizes[KILN_BATCHER_SIZES];
   uint64_t queue_times[KILN_BATCHER_TIMES];
   uint64_t run_times[KILN_BATCHER_TIMES];   /* of batches */
-  uint64_t total_times[KILN_BATCHER_TIMES]; /* of completed requests */
+  uint64_t total_times[KILN_BATCHER_TIMES]; /* of completed requests, to the end of their run */
 } kiln_batcher_stats;
 
 enum {

@@ -47,8 +47,7 @@ typedef struct kiln_memory_source {
 } kiln_memory_source;
 
 enum {
-  /* Memory from mmap instead of malloc, given back to the system at once when
-   * it is released. Not together with a source. */
+  /* All memory from mmap, none from malloc. Not together with a source. */
   KILN_POOL_MMAP = 1u,
   /* Guard bytes around every block, poison in what is given out and given back;
    * changes are found when a block is given back or out. For tests: slow. */
@@ -64,13 +63,14 @@ typedef struct kiln_pool_options {
   size_t struct_size;
   uint32_t flags; /* KILN_POOL_* */
   uint32_t reserved;
-  kiln_memory_source source; /* all zero: malloc, or mmap with KILN_POOL_MMAP */
+  kiln_memory_source source; /* all zero: mmap, and malloc below 256 KiB */
   /* Bytes got from the source. Past the soft limit, memory that nobody uses is
    * given back before more is got, and the callback is told; the hard limit is
    * never passed. 0: none. The soft one must not be above the hard one. */
   uint64_t soft_limit;
   uint64_t hard_limit;
-  /* Bytes without use that the pool keeps for later. 0: 64 MiB. */
+  /* Bytes without use that the pool keeps for later; what is more goes back at
+   * once. 0: all, until a trim or the soft limit, for load comes back. */
   uint64_t retain;
   kiln_event_fn on_event; /* or NULL */
   void *on_event_user;
@@ -170,7 +170,7 @@ struct kiln_pool_cache {
 /*--- Calls ------------------------------------------------------------------*/
 
 /* A block of at least `bytes` (0 counts as 1), for inputs and outputs of the
- * caller's. Since 1.0. KILN_OUT_OF_MEMORY, KILN_INVALID_ARGUMENT. */
+ * caller's. Since 1.1. KILN_OUT_OF_MEMORY, KILN_INVALID_ARGUMENT. */
 KILN_INLINE kiln_status_t kiln_pool_allocate(kiln_pool *pool, uint64_t bytes, void **memory) {
   return pool && memory ? pool->api->allocate(pool, bytes, memory) : KILN_INVALID_ARGUMENT;
 }
@@ -178,12 +178,12 @@ KILN_INLINE kiln_status_t kiln_pool_allocate(kiln_pool *pool, uint64_t bytes, vo
 /* Gives a block of kiln_pool_allocate back, from any thread. Of anything else
  * (given back before, another pool's, inside of a block) it says
  * KILN_INVALID_ARGUMENT and does nothing. KILN_DAMAGED: in debug mode, its guard
- * bytes were overwritten; it is given back. NULL is allowed. Since 1.0. */
+ * bytes were overwritten; it is given back. NULL is allowed. Since 1.1. */
 KILN_INLINE kiln_status_t kiln_pool_release(kiln_pool *pool, void *memory) {
   return pool ? pool->api->release(pool, memory) : KILN_INVALID_ARGUMENT;
 }
 
-/* Fills the first stats->struct_size bytes, which the caller sets. Since 1.0. */
+/* Fills the first stats->struct_size bytes, which the caller sets. Since 1.1. */
 KILN_INLINE kiln_status_t kiln_pool_get_stats(kiln_pool *pool, kiln_pool_stats *stats) {
   if (!pool || !stats || stats->struct_size < sizeof(size_t))
     return KILN_INVALID_ARGUMENT;
@@ -193,13 +193,13 @@ KILN_INLINE kiln_status_t kiln_pool_get_stats(kiln_pool *pool, kiln_pool_stats *
 
 /* Gives memory without use back to the source until `keep` bytes of it are
  * left. Sessions that share the pool give back what their latest shapes do not
- * need with their next run. Since 1.0. */
+ * need with their next run. Since 1.1. */
 KILN_INLINE kiln_status_t kiln_pool_trim(kiln_pool *pool, uint64_t keep) {
   return pool ? pool->api->trim(pool, keep) : KILN_INVALID_ARGUMENT;
 }
 
 /* KILN_BUSY, and nothing happens, while a session uses it or a block of it has
- * not been given back. NULL is allowed. Since 1.0. */
+ * not been given back. NULL is allowed. Since 1.1. */
 KILN_INLINE kiln_status_t kiln_pool_destroy(kiln_pool *pool) {
   return pool ? pool->api->destroy(pool) : KILN_OK;
 }

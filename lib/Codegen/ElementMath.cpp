@@ -108,6 +108,8 @@ Value ElementBuilder::convert(Value x, Type from, Type to, bool saturate) {
       return arith::ExtFOp::create(b, loc, target, x);
     return arith::TruncFOp::create(b, loc, target, x);
   }
+  if (fromFloat && to.getIntOrFloatBitWidth() < 8)
+    return convert(convert(x, from, b.getI32Type()), b.getI32Type(), to);
   if (fromFloat)
     return floatToInt(*this, widen(x), to);
   if (toFloat) {

@@ -21,9 +21,70 @@ static constexpr size_t maxOpsInGroup = 48;
 /// What may be computed again for every reading of a vector (see pullCost).
 static constexpr unsigned maxCostOfPull = 3;
 
-bool FusionGrower::needsKernel(Operation *op) const {
+void kiln::collectProgramBlocks(Region &region, SmallVectorImpl<Block *> &blocks) {
+  for (Block &block : region) {
+    blocks.push_back(&block);
+    for (Operation &op : block)
+      if (!isa<FusionOp>(op))
+        for (Region &inner : op.getRegions())
+          collectProgramBlocks(inner, blocks);
+  }
+}
+
+bool kiln::needsKernel(Operation *op, const KernelTable &table) {
   return table.find(op) && !isa<ReshapeOp>(op) && !op->hasTrait<OpTrait::ConstantLike>();
 }
+
+//===----------------------------------------------------------------------===//
+// Costs
+//===----------------------------------------------------------------------===//
+
+unsigned PullCosts::chainCost(Operation *op) {
+  unsigned cost = 0;
+  SmallVector<Operation *> chain = {op};
+  while (!chain.empty() && cost <= maxCostOfPull) {
+    Operation *next = chain.pop_back_val();
+    cost += costOf(next);
+    for (Value operand : next->getOperands())
+      if (Operation *maker = operand.getDefiningOp())
+        if (maker->hasOneUse() && needsKernel(maker, table) && !table.find(maker)->kernel)
+          chain.push_back(maker);
+  }
+  return cost;
+}
+
+unsigned PullCosts::costOf(Operation *op) {
+  bool isNew = costs.try_emplace(op, 0).second;
+  if (isNew && !isa<TransposeOp>(op) && !isConstant(op))
+    costs[op] = pullCost(op, table);
+  return costs[op];
+}
+
+bool PullCosts::isConstant(Operation *op) {
+  // No recursion: models may be chains of any length.
+  SmallVector<Operation *> path = {op};
+  while (!path.empty()) {
+    Operation *unknown = nullptr;
+    bool all = llvm::all_of(path.back()->getOperands(), [&](Value operand) {
+      Operation *maker = operand.getDefiningOp();
+      if (!maker || maker->hasTrait<OpTrait::ConstantLike>())
+        return maker != nullptr;
+      auto known = constants.find(maker);
+      if (known == constants.end())
+        unknown = maker;
+      return known != constants.end() && known->second;
+    });
+    if (unknown)
+      path.push_back(unknown);
+    else
+      constants[path.pop_back_val()] = all;
+  }
+  return constants.lookup(op);
+}
+
+//===----------------------------------------------------------------------===//
+// Groups
+//===----------------------------------------------------------------------===//
 
 StringRef FusionGrower::familyOf(const FusionGroup &group) const {
   return group.anchor ? StringRef(table.find(group.anchor)->family) : StringRef("loop");
@@ -51,7 +112,7 @@ bool FusionGrower::feedsEpilogue(Operation *op, const FusionGroup &group) const 
   return true;
 }
 
-bool FusionGrower::canTake(Operation *producer, const FusionGroup &group, Allowed allowed) const {
+bool FusionGrower::canTake(Operation *producer, const FusionGroup &group) {
   if (!allowed(producer) || group.ops.size() >= maxOpsInGroup ||
       producer->getBlock() != group.root->getBlock() || !usedOnlyIn(producer, group))
     return false;
@@ -64,116 +125,83 @@ bool FusionGrower::canTake(Operation *producer, const FusionGroup &group, Allowe
   // Anchors that read memory directly need their operands there.
   for (Operation *user : producer->getUsers()) {
     const OpKernels &reader = *table.find(user);
-    if (reader.kernel && (!reader.pullsOperands || followsAnchor(producer, allowed)))
+    if (reader.kernel && (!reader.pullsOperands || followsAnchor(producer)))
       return false;
   }
   return !isPulledOften(producer, group) || costWith(producer, group) <= maxCostOfPull;
 }
 
-/// As a root of its own, `op` would follow an anchor in its registers: better
-/// than being pulled by the next anchor, which may pull an element often.
-bool FusionGrower::followsAnchor(Operation *op, Allowed allowed) const {
-  FusionGroup group = startAt(op, allowed);
-  return group.anchor && group.anchor != op;
+/// Something in the group may pull an element of `op` more than once.
+bool FusionGrower::isPulledOften(Operation *op, const FusionGroup &group) const {
+  // Each user once: there may be more ways to them than anybody can go.
+  llvm::SmallSetVector<Operation *, 8> users(op->user_begin(), op->user_end());
+  for (size_t i = 0; i < users.size(); ++i) {
+    Operation *user = users[i];
+    if (!group.ops.contains(user))
+      continue;
+    if (table.find(user)->reads == Reads::Often)
+      return true;
+    users.insert(user->user_begin(), user->user_end());
+  }
+  return false;
 }
 
-/// Takes in producers that are `wanted` until none is left.
-void FusionGrower::extend(FusionGroup &group, Allowed allowed, Allowed wanted) const {
-  for (size_t i = 0; i < group.ops.size(); ++i) {
-    bool changed = false;
+/// Vector instructions that would be repeated; those above the limit are not all
+/// counted.
+unsigned FusionGrower::costWith(Operation *producer, const FusionGroup &group) {
+  unsigned cost = costs.chainCost(producer);
+  for (Operation *member : group.ops)
+    if (isPulledOften(member, group))
+      cost += costs.costOf(member);
+  return cost;
+}
+
+/// As a root of its own, `op` would follow an anchor in its registers: better
+/// than being pulled by the next anchor, which may pull an element often.
+bool FusionGrower::followsAnchor(Operation *op) {
+  if (followers.try_emplace(op, false).second) {
+    FusionGroup group = startAt(op);
+    followers[op] = group.anchor && group.anchor != op;
+  }
+  return followers[op];
+}
+
+/// Takes in producers that are `wanted` until none is left. Members are visited
+/// once, new ones last: a producer that has to wait for a user is seen again
+/// when that joins, and nothing else makes one more acceptable.
+void FusionGrower::extend(FusionGroup &group, function_ref<bool(Operation *)> wanted) {
+  for (size_t i = 0; i < group.ops.size(); ++i)
     for (Value operand : group.ops[i]->getOperands()) {
       Operation *producer = operand.getDefiningOp();
-      if (!producer || group.ops.contains(producer) || !needsKernel(producer) ||
-          !wanted(producer) || !canTake(producer, group, allowed))
+      if (!producer || group.ops.contains(producer) || !needsKernel(producer, table) ||
+          !wanted(producer) || !canTake(producer, group))
         continue;
       group.ops.insert(producer);
       if (table.find(producer)->kernel)
         group.anchor = producer;
-      changed = true;
     }
-    // A new member may be the last user that another producer waited for.
-    if (changed)
-      i = static_cast<size_t>(-1);
-  }
 }
 
-/// A group of the root and what leads to an anchor: other members would stand
-/// in its way.
-FusionGroup FusionGrower::startAt(Operation *root, Allowed allowed) const {
+/// A group of the root and what leads to an anchor.
+FusionGroup FusionGrower::startAt(Operation *root) {
   FusionGroup group;
   group.root = root;
   group.ops.insert(root);
   if (table.find(root)->kernel)
     group.anchor = root;
-  extend(group, allowed, [&](Operation *producer) {
+  extend(group, [&](Operation *producer) {
     const OpKernels &kernels = *table.find(producer);
     return kernels.kernel || (kernels.pointwise && feedsEpilogue(producer, group));
   });
   return group;
 }
 
-FusionGroup FusionGrower::grow(Operation *root, Allowed allowed) const {
-  FusionGroup group = startAt(root, allowed);
-  extend(group, allowed, [&](Operation *producer) { return !table.find(producer)->kernel; });
+FusionGroup FusionGrower::grow(Operation *root) {
+  // Other members would stand in the way to an anchor.
+  FusionGroup group = startAt(root);
+  extend(group, [&](Operation *producer) { return !table.find(producer)->kernel; });
   return group;
 }
-
-//===----------------------------------------------------------------------===//
-// What is worth pulling
-//===----------------------------------------------------------------------===//
-
-/// Something in the group may pull an element of `op` more than once.
-bool FusionGrower::isPulledOften(Operation *op, const FusionGroup &group) const {
-  return llvm::any_of(op->getUsers(), [&](Operation *user) {
-    return group.ops.contains(user) &&
-           (table.find(user)->reads == Reads::Often || isPulledOften(user, group));
-  });
-}
-
-/// Vector instructions that would be repeated.
-unsigned FusionGrower::costWith(Operation *producer, const FusionGroup &group) const {
-  unsigned cost = chainCost(producer);
-  for (Operation *member : group.ops)
-    if (isPulledOften(member, group))
-      cost += costOf(member);
-  return cost;
-}
-
-/// With all that would have to be a kernel of its own if `op` were pulled
-/// without it: then it had better come with it.
-unsigned FusionGrower::chainCost(Operation *op) const {
-  auto known = chainCosts.find(op);
-  if (known != chainCosts.end())
-    return known->second;
-  unsigned cost = costOf(op);
-  for (Value operand : op->getOperands())
-    if (Operation *maker = operand.getDefiningOp())
-      if (maker->hasOneUse() && needsKernel(maker) && !table.find(maker)->kernel)
-        cost += chainCost(maker);
-  return chainCosts[op] = cost;
-}
-
-/// Permuted operands are read where they lie. What is made of constants alone
-/// (quantized weights) is only made as far as it is needed.
-unsigned FusionGrower::costOf(Operation *op) const {
-  bool isNew = costs.try_emplace(op, 0).second;
-  if (isNew && !isa<TransposeOp>(op) && !isConstant(op))
-    costs[op] = pullCost(op, table);
-  return costs[op];
-}
-
-bool FusionGrower::isConstant(Operation *op) const {
-  if (constants.try_emplace(op, false).second)
-    constants[op] = llvm::all_of(op->getOperands(), [&](Value operand) {
-      Operation *maker = operand.getDefiningOp();
-      return maker && (maker->hasTrait<OpTrait::ConstantLike>() || isConstant(maker));
-    });
-  return constants[op];
-}
-
-//===----------------------------------------------------------------------===//
-// Outlining
-//===----------------------------------------------------------------------===//
 
 /// The constant that the operand is, when its elements are all equal: an
 /// immediate of the kernel.

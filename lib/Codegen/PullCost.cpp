@@ -11,6 +11,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kiln/Codegen/PullCost.h"
+#include "kiln/Codegen/StoredType.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -62,10 +63,10 @@ unsigned kiln::pullCost(Operation *op, const KernelTable &table) {
     walker.walk(type);
   for (Value operand : op->getOperands()) {
     Type type = elementTypeOf(operand);
-    Type stored = type.isInteger(1) ? b.getI8Type() : e.codeType(type);
     Buffer buffer;
     buffer.elementType = type;
-    buffer.memref = block->addArgument(MemRefType::get({ShapedType::kDynamic}, stored), loc);
+    buffer.memref =
+        block->addArgument(MemRefType::get({ShapedType::kDynamic}, storedType(type)), loc);
     for (const Expr &dim : shapeOf(operand))
       buffer.sizes.push_back(e.size(dim));
     e.setBuffer(operand, std::move(buffer));

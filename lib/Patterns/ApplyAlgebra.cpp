@@ -7,6 +7,7 @@
 
 #include "PassDetail.h"
 #include "RuleMatcher.h"
+#include "kiln/Codegen/FusionGroup.h"
 #include "kiln/Reference/Fold.h"
 #include <map>
 
@@ -110,7 +111,8 @@ private:
   /// Drops an op that nothing reads. Its producers may be next, and what read
   /// their results beside it may be the only reader now.
   bool eraseIfDead(Operation *op) {
-    if (!op->use_empty() || !isPure(op))
+    // A branch or loop may give values to symbols that others use.
+    if (!op->use_empty() || !isPure(op) || op->getNumRegions() != 0)
       return false;
     SmallVector<Value> operands(op->getOperands());
     rewriter.eraseOp(op);
@@ -276,10 +278,12 @@ private:
         return mayBeEqual(result.getType(), value.getType()) ? decline(what) : blame(what);
       }
       Operation *producer = value.getDefiningOp();
-      for (Operation *user : result.getUsers())
-        if (producer && user->getBlock() == producer->getBlock() && user != producer &&
-            user->isBeforeInBlock(producer))
+      for (Operation *user : result.getUsers()) {
+        // In a branch or loop, it is the branch or loop that reads.
+        Operation *reader = producer ? producer->getBlock()->findAncestorOpInBlock(*user) : nullptr;
+        if (reader && reader != producer && reader->isBeforeInBlock(producer))
           return decline("a result is read before what replaces it");
+      }
       if (producer == op)
         return blame("it replaces " + name + " by itself");
     }
@@ -323,23 +327,37 @@ struct ApplyAlgebra final : RulePass<kiln::impl::ApplyAlgebraPassBase<ApplyAlgeb
     RuleReport &report = this->report();
     RuleList rules = report.rules;
     // Each round without a fault ends, and each other one leaves out a rule.
-    while (function.getBody().hasOneBlock()) {
+    while (true) {
       OwningOpRef<func::FuncOp> copy = function.clone();
-      // An op that a rule asks for and that cannot be built is no match.
-      ScopedDiagnosticHandler silent(&getContext(), [](mlir::Diagnostic &) { return success(); });
-      AlgebraDriver driver(copy->getBody().front(), tables, rules);
-      if (driver.run()) {
-        if (driver.matches.empty())
-          break;
-        function.getBody().takeBody(copy->getBody());
-        numRewrites += static_cast<unsigned>(driver.matches.size());
-        llvm::append_range(report.matches, std::move(driver.matches));
+      std::vector<RuleMatch> matches;
+      auto fault = runOn(*copy, rules, matches);
+      if (!fault) {
+        if (!matches.empty())
+          function.getBody().takeBody(copy->getBody());
+        numRewrites += static_cast<unsigned>(matches.size());
+        llvm::append_range(report.matches, std::move(matches));
         break;
       }
-      llvm::erase_if(rules, [&](auto &rule) { return rule->name == driver.fault->rule; });
-      report.switchedOff.emplace_back(driver.fault->rule, driver.fault->text);
+      llvm::erase_if(rules, [&](auto &rule) { return rule->name == fault->rule; });
+      report.switchedOff.emplace_back(fault->rule, fault->text);
     }
     explainOwn();
+  }
+
+private:
+  std::optional<Fault> runOn(func::FuncOp function, const RuleList &rules,
+                             std::vector<RuleMatch> &matches) {
+    // An op that a rule asks for and that cannot be built is no match.
+    ScopedDiagnosticHandler silent(&getContext(), [](mlir::Diagnostic &) { return success(); });
+    SmallVector<Block *> blocks;
+    collectProgramBlocks(function.getBody(), blocks);
+    for (Block *block : blocks) {
+      AlgebraDriver driver(*block, tables, rules);
+      if (!driver.run())
+        return driver.fault;
+      llvm::append_range(matches, std::move(driver.matches));
+    }
+    return std::nullopt;
   }
 };
 } // namespace

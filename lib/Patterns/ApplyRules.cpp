@@ -44,8 +44,10 @@ struct ApplyRules final : RulePass<kiln::impl::ApplyRulesPassBase<ApplyRules>> {
   using RulePass::RulePass;
 
   void runOnOperation() override {
-    for (Block &block : getOperation().getBody())
-      runOn(block);
+    SmallVector<Block *> blocks;
+    collectProgramBlocks(getOperation().getBody(), blocks);
+    for (Block *block : blocks)
+      runOn(*block);
     explainOwn();
   }
 
@@ -59,11 +61,11 @@ private:
     if (!matcher.prepare(GraphFeatures(block)))
       return;
     std::vector<Candidate> candidates = collectCandidates(block, matcher, sink);
-    FusionGrower grower(tables.kernels);
+    PullCosts costs(tables.kernels);
     TrafficModel traffic;
-    GenericPlan generic(block, grower, traffic);
+    GenericPlan generic(block, tables.kernels, costs, traffic);
     for (Candidate &candidate : candidates)
-      judge(candidate, grower, generic, traffic);
+      judge(candidate, tables.kernels, costs, generic, traffic);
     choose(candidates, generic);
     for (Candidate &candidate : candidates) {
       const RuleMatch &match = candidate.match;

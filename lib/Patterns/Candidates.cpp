@@ -44,12 +44,14 @@ int64_t TrafficModel::trafficOf(ArrayRef<Operation *> ops) const {
   return bytes;
 }
 
-GenericPlan::GenericPlan(Block &block, const FusionGrower &grower, const TrafficModel &traffic)
-    : block(block), grower(grower), traffic(traffic) {
+GenericPlan::GenericPlan(Block &block, const KernelTable &table, PullCosts &costs,
+                         const TrafficModel &traffic)
+    : block(block), table(table), costs(costs), traffic(traffic) {
+  FusionGrower grower(table, costs, [&](Operation *member) { return !groupOf.count(member); });
   for (Operation &op : llvm::reverse(block)) {
-    if (!grower.needsKernel(&op) || groupOf.count(&op))
+    if (!needsKernel(&op, table) || groupOf.count(&op))
       continue;
-    FusionGroup group = grower.grow(&op, [&](Operation *member) { return !groupOf.count(member); });
+    FusionGroup group = grower.grow(&op);
     for (Operation *member : group.ops)
       groupOf[member] = static_cast<unsigned>(groups.size());
     groups.push_back(std::move(group));
@@ -73,10 +75,11 @@ llvm::SetVector<unsigned> GenericPlan::groupsAround(ArrayRef<Operation *> ops) c
 
 void GenericPlan::addRest(ArrayRef<Operation *> rest, Cost &cost) const {
   llvm::SmallPtrSet<Operation *, 16> left(rest.begin(), rest.end());
+  FusionGrower grower(table, costs, [&](Operation *member) { return left.contains(member); });
   for (Operation *op : rest) {
     if (!left.contains(op))
       continue;
-    FusionGroup piece = grower.grow(op, [&](Operation *member) { return left.contains(member); });
+    FusionGroup piece = grower.grow(op);
     for (Operation *member : piece.ops)
       left.erase(member);
     cost.bytes += traffic.trafficOf(piece.ops.getArrayRef());
@@ -94,7 +97,7 @@ GenericPlan::Cost GenericPlan::costWith(ArrayRef<ArrayRef<Operation *>> kernels)
   }
   SmallVector<Operation *> rest;
   for (Operation &op : llvm::reverse(block))
-    if (grower.needsKernel(&op) && !taken.contains(&op))
+    if (needsKernel(&op, table) && !taken.contains(&op))
       rest.push_back(&op);
   addRest(rest, cost);
   return cost;
@@ -184,12 +187,13 @@ static std::string close(Candidate &candidate) {
   return "";
 }
 
-static std::string whyNoKernel(Candidate &candidate, const FusionGrower &grower) {
+static std::string whyNoKernel(Candidate &candidate, const KernelTable &table, PullCosts &costs) {
   llvm::SmallPtrSet<Operation *, 16> members(candidate.ops.begin(), candidate.ops.end());
-  if (!grower.needsKernel(candidate.root))
+  if (!needsKernel(candidate.root, table))
     return label(candidate.root) + " has no kernel";
+  FusionGrower grower(table, costs, [&](Operation *op) { return members.contains(op); });
   FusionGroup &group = candidate.group;
-  group = grower.grow(candidate.root, [&](Operation *op) { return members.contains(op); });
+  group = grower.grow(candidate.root);
   StringRef family = grower.familyOf(group), wanted = candidate.match.kernel;
   for (Operation *op : llvm::reverse(candidate.ops))
     if (!group.ops.contains(op))
@@ -199,8 +203,8 @@ static std::string whyNoKernel(Candidate &candidate, const FusionGrower &grower)
   return "";
 }
 
-void kiln::judge(Candidate &candidate, const FusionGrower &grower, const GenericPlan &generic,
-                 const TrafficModel &traffic) {
+void kiln::judge(Candidate &candidate, const KernelTable &table, PullCosts &costs,
+                 const GenericPlan &generic, const TrafficModel &traffic) {
   RuleMatch &match = candidate.match;
   match.verdict = Verdict::Refused;
   match.reason = close(candidate);
@@ -211,7 +215,7 @@ void kiln::judge(Candidate &candidate, const FusionGrower &grower, const Generic
         match.nodes.push_back(name.getName().str());
   }
   if (match.reason.empty())
-    match.reason = whyNoKernel(candidate, grower);
+    match.reason = whyNoKernel(candidate, table, costs);
   if (!match.reason.empty())
     return;
   for (Operation *op : candidate.ops)

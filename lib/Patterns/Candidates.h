@@ -29,7 +29,8 @@ private:
 /// What the generic fuser would make of a block.
 class GenericPlan {
 public:
-  GenericPlan(mlir::Block &block, const FusionGrower &grower, const TrafficModel &traffic);
+  GenericPlan(mlir::Block &block, const KernelTable &table, PullCosts &costs,
+              const TrafficModel &traffic);
 
   struct Cost {
     int64_t bytes = 0, kernels = 0;
@@ -44,10 +45,11 @@ private:
   llvm::SetVector<unsigned> groupsAround(llvm::ArrayRef<mlir::Operation *> ops) const;
 
   /// Adds kernels of the ops in `left`, which come last first.
-  void addRest(llvm::ArrayRef<mlir::Operation *> left, Cost &cost) const;
+  void addRest(llvm::ArrayRef<mlir::Operation *> rest, Cost &cost) const;
 
   mlir::Block &block;
-  const FusionGrower &grower;
+  const KernelTable &table;
+  PullCosts &costs;
   const TrafficModel &traffic;
   std::vector<FusionGroup> groups;
   llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
@@ -68,8 +70,8 @@ std::vector<Candidate> collectCandidates(mlir::Block &block, RuleMatcher &matche
                                          std::vector<Candidate> &sink);
 
 /// Sets verdict, reason and costs.
-void judge(Candidate &candidate, const FusionGrower &grower, const GenericPlan &generic,
-           const TrafficModel &traffic);
+void judge(Candidate &candidate, const KernelTable &table, PullCosts &costs,
+           const GenericPlan &generic, const TrafficModel &traffic);
 
 /// Chooses among candidates that overlap: the set that saves most over the
 /// generic fuser, then most of all, then with fewest kernels; exactly, unless

@@ -312,7 +312,7 @@ bool Compilation::generateProgram(plan::ProgramOp program) {
     return fail(Diag::Internal, "the program could not be translated");
   addModuleTable(program, layout, info, *llvmModule);
   EmitOptions emit;
-  // Straight-line code that runs once a call: optimising it pays little.
+  // Code around launches: optimising it pays little.
   emit.optLevel = std::min(options.optLevel, 1u);
   if (textIsWanted) {
     llvm::raw_string_ostream os(programIR);

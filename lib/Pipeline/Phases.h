@@ -49,8 +49,7 @@ public:
 
   /// The link phase, after Generate.
   bool link(Stage soOrObj, llvm::StringRef output, llvm::StringRef header) {
-    return within(Phase::Link, Phase::Link,
-                  [&] { return writeLinked(soOrObj, output, header); });
+    return within(Phase::Link, Phase::Link, [&] { return writeLinked(soOrObj, output, header); });
   }
   /// After the stage's phase; not Obj and So.
   bool print(Stage stage, llvm::raw_ostream &os);

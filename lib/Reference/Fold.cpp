@@ -14,9 +14,13 @@ using namespace kiln;
 /// A result may be so many bytes larger than what it is made from.
 static constexpr int64_t allowedGrowth = 64 << 10;
 
-static int64_t bytesOf(Type type) {
+/// A float: a model may ask for tensors of any size.
+static double bytesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
-  return tensor.getNumElements() * elementBytes(tensor.getElementType());
+  auto bytes = static_cast<double>(elementBytes(tensor.getElementType()));
+  for (int64_t size : tensor.getShape())
+    bytes *= static_cast<double>(size);
+  return bytes;
 }
 
 bool kiln::isSmallTensor(Type type) {
@@ -29,13 +33,13 @@ static std::optional<SmallVector<TensorData>> foldableOperands(Operation *op) {
       op->hasTrait<OpTrait::ConstantLike>() || !isMemoryEffectFree(op))
     return std::nullopt;
   SmallVector<TensorData> operands;
-  int64_t operandBytes = 0, resultBytes = 0;
+  double operandBytes = 0, resultBytes = 0;
   for (Value operand : op->getOperands()) {
     ElementsAttr attr = constantOf(operand);
     auto data = attr ? tensorDataOf(attr) : std::nullopt;
     if (!data)
       return std::nullopt;
-    operandBytes += attr.isSplat() ? 0 : data->byteSize();
+    operandBytes += attr.isSplat() ? 0 : static_cast<double>(data->byteSize());
     operands.push_back(*data);
   }
   for (Type type : op->getResultTypes()) {

@@ -109,7 +109,10 @@ static int64_t saturated(double value, Type to) {
 void TensorData::setSaturated(int64_t i, double value) {
   if (isa<FloatType>(elementType()) || elementType().isInteger(1))
     return setFloat(i, value);
-  setInt(i, saturated(value, elementType()));
+  Type type = elementType();
+  if (type.getIntOrFloatBitWidth() < 8)
+    type = IntegerType::get(type.getContext(), 32);
+  setInt(i, saturated(value, type));
 }
 
 int64_t TensorData::getInt(int64_t i) const {
@@ -138,11 +141,11 @@ void TensorData::setInt(int64_t i, int64_t value) {
     return store<uint8_t>(data, i, value != 0);
   if (unsigned width = type.getIntOrFloatBitWidth(); width < 8) {
     auto bits = static_cast<uint64_t>(value) & llvm::maxUIntN(width);
-    return store<uint8_t>(data, i,
-                          static_cast<uint8_t>(type.isUnsignedInteger()
-                                                   ? bits
-                                                   : static_cast<uint64_t>(
-                                                         llvm::SignExtend64(bits, width))));
+    return store<uint8_t>(
+        data, i,
+        static_cast<uint8_t>(type.isUnsignedInteger()
+                                 ? bits
+                                 : static_cast<uint64_t>(llvm::SignExtend64(bits, width))));
   }
   switch (elementBytes(elementType())) {
   case 1:

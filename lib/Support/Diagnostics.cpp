@@ -106,29 +106,35 @@ static std::string substitute(StringRef form, llvm::ArrayRef<std::string> args) 
 
 Diagnostic &DiagnosticEngine::add(Diag diag, std::vector<std::string> args, bool asWarning) {
   const DiagInfo &info = diagInfo(diag);
-  Severity severity = asWarning ? Severity::Warning : info.severity;
-  if (severity == Severity::Error) {
+  Diagnostic d{};
+  d.diag = diag;
+  d.severity = asWarning ? Severity::Warning : info.severity;
+  d.message = substitute(info.form, args);
+  return add(std::move(d));
+}
+
+Diagnostic &DiagnosticEngine::add(Diagnostic d) {
+  if (d.severity == Severity::Error) {
     ++errors;
-    if (worst == ExitCode::Done || info.exit < worst)
-      worst = info.exit;
+    ExitCode exit = diagInfo(d.diag).exit;
+    if (worst == ExitCode::Done || exit < worst)
+      worst = exit;
   }
   if (list.size() == maxStored) {
     ++dropped;
     return overflow = {};
   }
-  Diagnostic &d = list.emplace_back();
-  d.diag = diag;
-  d.severity = severity;
-  d.message = substitute(info.form, args);
-  return d;
+  return list.emplace_back(std::move(d));
 }
 
 void DiagnosticEngine::append(const DiagnosticEngine &other) {
   for (const Diagnostic &d : other.list)
-    add(d.diag, {}, d.severity == Severity::Warning) = d;
+    add(d);
   // What the other did not keep still counts.
   errors += other.dropped;
   dropped += other.dropped;
+  if (worst == ExitCode::Done || (other.worst != ExitCode::Done && other.worst < worst))
+    worst = other.worst;
 }
 
 ExitCode DiagnosticEngine::exitCode() const { return worst; }

@@ -41,51 +41,6 @@ static constexpr StringRef mixes = "mixes rows of the batch";
 static constexpr StringRef disagree = "meets rows of the batch in different places";
 static constexpr StringRef countsRows = "uses the size of the batch as a number";
 
-bool BatchStep::mentionsBatch(const Expr &expr) const {
-  bool found = false;
-  expr.forEachSymbol([&](StringRef name) { found |= name == batch.symbolName(); });
-  return found;
-}
-
-Expr BatchStep::bounded(const Expr &expr) const {
-  constexpr int64_t mostRows = 65536;
-  Expr sum;
-  for (const Expr::Term &term : expr.terms()) {
-    Expr product(term.coefficient);
-    for (const auto &atom : term.atoms) {
-      Expr a = bounded(atom->lhs), b = bounded(atom->rhs);
-      auto isClamp = [&](const Expr &limit, const Expr &value) {
-        return value == batch && limit.constant().value_or(0) >= mostRows;
-      };
-      switch (atom->kind) {
-      case Expr::Kind::Symbol:
-        product = product * Expr::symbol(atom->name);
-        break;
-      case Expr::Kind::FloorDiv:
-        product = product * Expr::floorDiv(a, b);
-        break;
-      case Expr::Kind::CeilDiv:
-        product = product * Expr::ceilDiv(a, b);
-        break;
-      case Expr::Kind::Mod:
-        product = product * Expr::mod(a, b);
-        break;
-      case Expr::Kind::Min:
-        product = product * (isClamp(a, b) || isClamp(b, a) ? batch : Expr::min(a, b));
-        break;
-      case Expr::Kind::Max:
-        product = product * Expr::max(a, b);
-        break;
-      case Expr::Kind::Bcast:
-        product = product * Expr::bcast(a, b);
-        break;
-      }
-    }
-    sum = sum + product;
-  }
-  return sum;
-}
-
 /// The axis of the result where axis `axis` of operand `operand` goes, index by
 /// index; nothing when elements of several indices meet.
 using AxisMap = function_ref<std::optional<int64_t>(unsigned operand, int64_t axis)>;
@@ -310,6 +265,13 @@ static StringRef pad(BatchStep &step) {
   return "";
 }
 
+/// What all rows must keep to: a row that does not fails the run, and then the
+/// batcher runs each request alone.
+static StringRef check(BatchStep &step) {
+  step.results.assign(step.op->getNumResults(), Rows());
+  return "";
+}
+
 /// The sizes of a tensor with rows are no rows.
 static StringRef shape(BatchStep &step) {
   auto op = cast<ShapeOp>(step.op);
@@ -501,6 +463,7 @@ BatchRuleTable::BatchRuleTable() {
   add<ConcatOp>(concat);
   add<PadOp>(pad);
   add<ShapeOp>(shape);
+  add<FarthestOp>(check);
 
   add<MatMulOp>(matmul);
   // Positions that max_pool_indices finds count the elements of all rows, so

@@ -16,34 +16,22 @@ struct Fuse final : kiln::impl::FusePassBase<Fuse> {
   explicit Fuse(const KernelTable &table) : table(table) {}
 
   void runOnOperation() override {
-    FusionGrower grower(table);
-    DenseSet<Operation *> grouped;
-    SmallVector<FusionGroup> groups;
     SmallVector<Block *> blocks;
-    collectBlocks(getOperation().getBody(), blocks);
+    collectProgramBlocks(getOperation().getBody(), blocks);
+    PullCosts costs(table);
+    DenseSet<Operation *> grouped;
+    FusionGrower grower(table, costs, [&](Operation *member) { return !grouped.contains(member); });
+    SmallVector<FusionGroup> groups;
     for (Block *block : blocks)
       for (Operation &op : llvm::reverse(*block)) {
-        if (!grower.needsKernel(&op) || grouped.contains(&op))
+        if (!needsKernel(&op, table) || grouped.contains(&op))
           continue;
-        groups.push_back(
-            grower.grow(&op, [&](Operation *member) { return !grouped.contains(member); }));
+        groups.push_back(grower.grow(&op));
         grouped.insert_range(groups.back().ops);
       }
     for (const FusionGroup &group : groups)
       outlineFusion(group, grower.familyOf(group), table);
     numFusions += static_cast<unsigned>(groups.size());
-  }
-
-private:
-  /// Blocks that hold a program: the function's, branches and bodies of loops.
-  static void collectBlocks(Region &region, SmallVector<Block *> &blocks) {
-    for (Block &block : region) {
-      blocks.push_back(&block);
-      for (Operation &op : block)
-        if (!isa<FusionOp>(op))
-          for (Region &inner : op.getRegions())
-            collectBlocks(inner, blocks);
-    }
   }
 
   const KernelTable &table;

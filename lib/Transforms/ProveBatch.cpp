@@ -61,6 +61,51 @@ struct ProveBatch final : kiln::impl::ProveBatchPassBase<ProveBatch> {
 };
 } // namespace
 
+bool BatchStep::mentionsBatch(const Expr &expr) const {
+  bool found = false;
+  expr.forEachSymbol([&](StringRef name) { found |= name == batch.symbolName(); });
+  return found;
+}
+
+Expr BatchStep::bounded(const Expr &expr) const {
+  constexpr int64_t mostRows = 65536;
+  Expr sum;
+  for (const Expr::Term &term : expr.terms()) {
+    Expr product(term.coefficient);
+    for (const auto &atom : term.atoms) {
+      Expr a = bounded(atom->lhs), b = bounded(atom->rhs);
+      auto isClamp = [&](const Expr &limit, const Expr &value) {
+        return value == batch && limit.constant().value_or(0) >= mostRows;
+      };
+      switch (atom->kind) {
+      case Expr::Kind::Symbol:
+        product = product * Expr::symbol(atom->name);
+        break;
+      case Expr::Kind::FloorDiv:
+        product = product * Expr::floorDiv(a, b);
+        break;
+      case Expr::Kind::CeilDiv:
+        product = product * Expr::ceilDiv(a, b);
+        break;
+      case Expr::Kind::Mod:
+        product = product * Expr::mod(a, b);
+        break;
+      case Expr::Kind::Min:
+        product = product * (isClamp(a, b) || isClamp(b, a) ? batch : Expr::min(a, b));
+        break;
+      case Expr::Kind::Max:
+        product = product * Expr::max(a, b);
+        break;
+      case Expr::Kind::Bcast:
+        product = product * Expr::bcast(a, b);
+        break;
+      }
+    }
+    sum = sum + product;
+  }
+  return sum;
+}
+
 bool Proof::attributesMentionBatch(Operation *op) const {
   return llvm::any_of(op->getAttrs(), [&](NamedAttribute attr) {
     auto exprs = dyn_cast<ExprsAttr>(attr.getValue());

@@ -14,6 +14,29 @@ namespace kiln::rt {
 // Life
 //===----------------------------------------------------------------------===//
 
+/// Whether requests of one model are requests of the other.
+static bool sameInterface(const kiln_model *a, const kiln_model *b) {
+  auto same = [](const kiln_tensor_spec *x, const kiln_tensor_spec *y) {
+    if (!x || !y)
+      return x == y;
+    if (std::strcmp(x->name, y->name) != 0 || x->rank != y->rank ||
+        std::memcmp(&x->dtype, &y->dtype, sizeof x->dtype) != 0 || x->batch_axis != y->batch_axis ||
+        x->flags != y->flags)
+      return false;
+    for (uint32_t axis = 0; axis != x->rank; ++axis)
+      if (x->dims[axis].size != y->dims[axis].size)
+        return false;
+    return true;
+  };
+  for (uint32_t i = 0;; ++i) {
+    const kiln_tensor_spec *in = kiln_model_input(a, i), *out = kiln_model_output(a, i);
+    if (!same(in, kiln_model_input(b, i)) || !same(out, kiln_model_output(b, i)))
+      return false;
+    if (!in && !out)
+      return true;
+  }
+}
+
 kiln_status_t Batcher::readBatcherOptions(const kiln_model *model, kiln_batcher_options &options,
                                           ErrorText &error) {
   kiln_model_info info = {};
@@ -24,6 +47,8 @@ kiln_status_t Batcher::readBatcherOptions(const kiln_model *model, kiln_batcher_
   if (!info.separable)
     return error.fail(KILN_UNSUPPORTED, "requests cannot be batched along '%s': %s", info.batch,
                       info.batch_obstacle ? info.batch_obstacle : "it was not proved");
+  if (options.twin && !sameInterface(model, options.twin))
+    return error.fail(KILN_INVALID_ARGUMENT, "twin: its inputs or outputs are not the model's");
   int64_t most = INT32_MAX;
   for (uint32_t i = 0; const kiln_tensor_spec *spec = kiln_model_input(model, i); ++i)
     if (spec->batch_axis >= 0)
@@ -123,7 +148,7 @@ kiln_status_t Batcher::setUp(const kiln_batcher_options &given, ErrorText &error
   for (Lane &lane : lanes) {
     if (!lane.allocate(model, options.max_batch))
       return error.fail(KILN_OUT_OF_MEMORY, "no memory for a batcher");
-    if (kiln_status_t status = lane.openSession(model, options)) {
+    if (kiln_status_t status = lane.openSessions(model, options)) {
       char reason[256];
       kiln_model_error(model, reason, sizeof reason);
       return error.fail(status, "%s", reason);
@@ -200,7 +225,7 @@ kiln_status_t Batcher::close(uint32_t how) {
       break;
     waitingCount.fetch_sub(1, std::memory_order_seq_cst);
     waitingRows.fetch_sub(int64_t(request->rows), std::memory_order_relaxed);
-    complete(*request, KILN_CANCELLED, nullptr);
+    complete(*request, KILN_CANCELLED, nullptr, 0);
   }
   drain(kForever);
   stopWorkers();

@@ -69,7 +69,7 @@ private:
   /// Hold, `until` says for how long.
   Served serve(Lane &lane, bool mayHold, uint64_t &until);
   void runBatch(Lane &lane);
-  void finishItem(Lane &lane, uint32_t item, kiln_status_t status);
+  void finishItem(Lane &lane, uint32_t item, kiln_status_t status, uint64_t now);
   void takeIntake();
   void giveUpExpired(uint64_t now);
 
@@ -91,7 +91,8 @@ private:
   kiln_status_t cancel(kiln_ticket ticket);
   Request *find(kiln_ticket ticket);
   /// The end of a request: calls back or wakes. No lock may be held.
-  void complete(Request &request, kiln_status_t status, const DLTensor *const *outputs);
+  void complete(Request &request, kiln_status_t status, const DLTensor *const *outputs,
+                uint64_t now);
   /// One request fewer is under way.
   void leaveWay();
 

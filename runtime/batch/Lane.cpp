@@ -43,6 +43,7 @@ Lane::~Lane() {
   for (Block &block : memory)
     block.reset();
   kiln_session_destroy(session);
+  kiln_session_destroy(twin);
 }
 
 bool Lane::allocate(const kiln_model *ofModel, uint32_t maxBatch) {
@@ -77,12 +78,14 @@ bool Lane::allocate(const kiln_model *ofModel, uint32_t maxBatch) {
   return true;
 }
 
-kiln_status_t Lane::openSession(kiln_model *ofModel, const kiln_batcher_options &options) {
+kiln_status_t Lane::openSessions(kiln_model *ofModel, const kiln_batcher_options &options) {
   kiln_session_options sessionOptions = {};
   sessionOptions.struct_size = sizeof sessionOptions;
   sessionOptions.threads = options.executor ? 0 : options.session_threads;
   sessionOptions.executor = options.executor;
   kiln_status_t status = kiln_session_create(ofModel, &sessionOptions, &session);
+  if (status == KILN_OK && options.twin)
+    status = kiln_session_create(options.twin, &sessionOptions, &twin);
   if (status == KILN_OK)
     for (Block &block : memory)
       block.setPool(kiln_session_pool(session));
@@ -132,7 +135,7 @@ kiln_status_t Lane::call(DLTensor *const *outputs) {
   if (!wroteDirectly)
     for (DLTensor &result : results)
       result = {};
-  return kiln_run(session, given.get(), numInputs, outputs, numOutputs, nullptr);
+  return kiln_run(usesTwin ? twin : session, given.get(), numInputs, outputs, numOutputs, nullptr);
 }
 
 kiln_status_t Lane::run() {

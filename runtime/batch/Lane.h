@@ -23,7 +23,7 @@ public:
   ~Lane();
 
   bool allocate(const kiln_model *model, uint32_t maxBatch);
-  kiln_status_t openSession(kiln_model *model, const kiln_batcher_options &options);
+  kiln_status_t openSessions(kiln_model *model, const kiln_batcher_options &options);
 
   /// Whoever has it may call what follows.
   bool acquire() {
@@ -46,6 +46,8 @@ public:
   Batch batch;
   /// The last run took its inputs from the request, and wrote to its outputs.
   bool tookDirectly = false, wroteDirectly = false;
+  /// Run on the twin.
+  bool usesTwin = false;
   pthread_t thread;
   bool hasThread = false;
 
@@ -56,7 +58,7 @@ private:
   kiln_status_t call(DLTensor *const *outputs);
 
   const kiln_model *model = nullptr;
-  kiln_session *session = nullptr;
+  kiln_session *session = nullptr, *twin = nullptr;
   uint32_t numInputs = 0, numOutputs = 0;
   std::atomic<bool> taken{false};
   Array<Block> memory;           ///< of each input with rows

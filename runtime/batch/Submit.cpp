@@ -223,9 +223,9 @@ void Batcher::leaveWay() {
   }
 }
 
-void Batcher::complete(Request &request, kiln_status_t status, const DLTensor *const *outputs) {
+void Batcher::complete(Request &request, kiln_status_t status, const DLTensor *const *outputs,
+                       uint64_t now) {
   {
-    uint64_t now = nanoseconds();
     Locked locked(lock);
     switch (status) {
     case KILN_OK:
@@ -325,7 +325,7 @@ kiln_status_t Batcher::cancel(kiln_ticket ticket) {
     waitingCount.fetch_sub(1, std::memory_order_seq_cst);
     waitingRows.fetch_sub(int64_t(request->rows), std::memory_order_relaxed);
   }
-  complete(*request, KILN_CANCELLED, nullptr);
+  complete(*request, KILN_CANCELLED, nullptr, 0);
   return KILN_OK;
 }
 

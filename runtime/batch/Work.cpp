@@ -111,7 +111,7 @@ void Batcher::giveUpExpired(uint64_t now) {
     waitingRows.fetch_sub(int64_t(request->rows), std::memory_order_relaxed);
     // A callback may want the lock.
     lock.unlock();
-    complete(*request, KILN_DEADLINE, nullptr);
+    complete(*request, KILN_DEADLINE, nullptr, now);
     lock.lock();
   }
 }
@@ -135,6 +135,7 @@ Batcher::Served Batcher::serve(Lane &lane, bool mayHold, uint64_t &until) {
       return Served::Hold;
     }
     counts.by_callers += !mayHold;
+    lane.usesTwin = options.twin && scheduler.load.level();
     int32_t wholeRequests = 0;
     for (uint32_t i = 0; i != lane.batch.count; ++i) {
       const BatchItem &item = lane.batch.items[i];
@@ -160,12 +161,13 @@ void Batcher::runBatch(Lane &lane) {
   uint32_t rows = lane.batch.rows, items = lane.batch.count;
   {
     Locked locked(lock);
-    scheduler.finished(lane.batch, status == KILN_OK ? time : 0);
+    scheduler.finished(lane.batch, status == KILN_OK && !lane.usesTwin ? time : 0);
     numRunning.fetch_sub(1, std::memory_order_relaxed);
     ++counts.batches;
     counts.rows += rows;
     counts.direct += lane.tookDirectly;
     counts.slow_batches += lane.batch.isSlow;
+    counts.twin_batches += lane.usesTwin;
     counts.busy_ns += time;
     countInto(counts.batch_sizes, KILN_BATCHER_SIZES, rows);
     countInto(counts.run_times, KILN_BATCHER_TIMES, time);
@@ -186,15 +188,15 @@ void Batcher::runBatch(Lane &lane) {
   if (status != KILN_OK && items > 1) {
     for (uint32_t i = 0; i != items; ++i) {
       kiln_status_t own = lane.runAlone(i);
-      finishItem(lane, 0, own);
+      finishItem(lane, 0, own, nanoseconds());
     }
     return;
   }
   for (uint32_t i = 0; i != items; ++i)
-    finishItem(lane, i, status);
+    finishItem(lane, i, status, end);
 }
 
-void Batcher::finishItem(Lane &lane, uint32_t item, kiln_status_t status) {
+void Batcher::finishItem(Lane &lane, uint32_t item, kiln_status_t status, uint64_t now) {
   Request &request = *lane.batch.items[item].request;
   uint32_t rows = lane.batch.items[item].rows;
   if (status == KILN_OK)
@@ -207,7 +209,7 @@ void Batcher::finishItem(Lane &lane, uint32_t item, kiln_status_t status) {
   const DLTensor *const *outputs = nullptr;
   if (status == KILN_OK && request.callback)
     outputs = request.hasOutputs ? request.outputs : lane.view(item);
-  complete(request, status, outputs);
+  complete(request, status, outputs, now);
 }
 
 } // namespace kiln::rt

@@ -261,8 +261,8 @@ kiln_status_t readLayout(const uint8_t *head, uint64_t headSize, uint64_t fileSi
   }
   bool isWeights = last && last->p_flags == PF_R && last->p_align >= KILN_NOTE_WEIGHTS_ALIGNMENT &&
                    last->p_offset % KILN_NOTE_WEIGHTS_ALIGNMENT == 0 &&
-                   last->p_vaddr % KILN_NOTE_WEIGHTS_ALIGNMENT == 0 && last->p_filesz == last->p_memsz &&
-                   last->p_offset >= layout.codeEnd;
+                   last->p_vaddr % KILN_NOTE_WEIGHTS_ALIGNMENT == 0 &&
+                   last->p_filesz == last->p_memsz && last->p_offset >= layout.codeEnd;
   if (isWeights) {
     // What lies between code and weights only aligns them.
     layout.weights = last;

@@ -15,8 +15,6 @@
 
 namespace kiln::rt {
 
-static constexpr uint64_t kDefaultRetain = uint64_t(64) << 20;
-
 static uint32_t sizeBucket(uint64_t bytes) {
   return std::min<uint32_t>(uint32_t(std::bit_width(bytes)) - 1, KILN_POOL_SIZE_BUCKETS - 1);
 }
@@ -55,7 +53,7 @@ constinit const kiln_pool_api Pool::table = {
 
 Pool::Pool(const kiln_pool_options &options)
     : flags(options.flags), onEvent(options.on_event), onEventUser(options.on_event_user),
-      heap(source, options.retain ? options.retain : kDefaultRetain) {
+      heap(source, options.retain ? options.retain : UINT64_MAX) {
   api = &table;
 }
 

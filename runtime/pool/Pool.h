@@ -160,10 +160,11 @@ public:
 private:
   friend class Pool;
 
-  /// A cache holds no more than this, and no block of half of it: memory that
-  /// lies in a cache is of use to one size only.
-  static constexpr uint64_t kBudget = uint64_t(4) << 20;
-  static constexpr uint64_t kLargestCached = kBudget / 2;
+  /// A cache holds half of what its owner had in use at most, within these
+  /// bounds: memory that lies in a cache is of use to one size only.
+  static constexpr uint64_t kLeastBudget = uint64_t(512) << 10;
+  static constexpr uint64_t kMostBudget = uint64_t(4) << 20;
+  static constexpr uint64_t kLargestCached = kMostBudget / 2;
 
   struct FreeBlock {
     FreeBlock *next;
@@ -189,7 +190,7 @@ private:
     releases.add(1);
     used.add(-bin.size);
     cached += bin.size;
-    if (cached > kBudget) [[unlikely]]
+    if (cached > budget) [[unlikely]]
       shrink();
   }
 
@@ -203,6 +204,7 @@ private:
   /// Written by the owner, read by statistics.
   Counter requested, releases, used, peak, misses;
   uint64_t cached = 0;
+  uint64_t budget = kLeastBudget;
   uint64_t seenTrims;
   uint32_t hand = 0;
   /// Of Pool::caches.

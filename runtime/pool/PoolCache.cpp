@@ -61,9 +61,12 @@ void PoolCache::flush() {
 void PoolCache::shrink() {
   // Round and round, so that sizes of the past go; a few blocks at a time, so
   // that no call takes long.
-  constexpr uint64_t most = 32;
+  constexpr uint64_t most = 8;
+  budget = std::clamp(peak.get() / 2, kLeastBudget, kMostBudget);
+  if (cached <= budget)
+    return;
   Pool::Lock guard(pool);
-  for (uint64_t count = 0; count < most && cached > kBudget / 4 * 3;) {
+  for (uint64_t count = 0; count < most && cached > budget / 4 * 3;) {
     hand = (hand + 1) % kNumClasses;
     count += flushBin(bins[hand], most - count, guard);
   }

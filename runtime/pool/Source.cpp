@@ -22,9 +22,6 @@ constexpr uint64_t kHugePage = uint64_t(2) << 20;
 /// Large enough for huge pages to pay.
 bool isLarge(uint64_t bytes) { return bytes >= 2 * kHugePage; }
 
-void *fromMalloc(void *, uint64_t bytes, uint64_t) { return allocateAligned(bytes); }
-void toMalloc(void *, void *memory, uint64_t) { std::free(memory); }
-
 void *fromSystem(void *, uint64_t bytes, uint64_t alignment) {
   // The system aligns to pages: the surplus of a larger block goes back.
   uint64_t surplus = alignment > kPage ? alignment : 0;
@@ -48,6 +45,21 @@ void *fromSystem(void *, uint64_t bytes, uint64_t alignment) {
 }
 void toSystem(void *, void *memory, uint64_t bytes) { munmap(memory, alignUp(bytes, kPage)); }
 
+/// Below that, a system call and the rest of a page are too much to pay. Malloc
+/// would cut large blocks from its own heap once one of them was freed, and leave
+/// holes around them.
+constexpr uint64_t kWorthMapping = uint64_t(256) << 10;
+
+void *fromEither(void *user, uint64_t bytes, uint64_t alignment) {
+  return bytes < kWorthMapping ? allocateAligned(bytes) : fromSystem(user, bytes, alignment);
+}
+void toEither(void *user, void *memory, uint64_t bytes) {
+  if (bytes < kWorthMapping)
+    std::free(memory);
+  else
+    toSystem(user, memory, bytes);
+}
+
 } // namespace
 
 kiln_status_t Source::configure(const kiln_pool_options &options, ErrorText &error) {
@@ -70,7 +82,7 @@ kiln_status_t Source::configure(const kiln_pool_options &options, ErrorText &err
   hardLimit = options.hard_limit;
   functions = given                    ? options.source
               : flags & KILN_POOL_MMAP ? kiln_memory_source{fromSystem, toSystem, nullptr}
-                                       : kiln_memory_source{fromMalloc, toMalloc, nullptr};
+                                       : kiln_memory_source{fromEither, toEither, nullptr};
   if (flags & KILN_POOL_LOCK) {
     alignas(kPage) static const uint8_t probe[kPage] = {};
     if (mlock(probe, kPage) != 0)

@@ -12,7 +12,7 @@
 
 namespace kiln::rt {
 
-/// Malloc, mmap or the caller's functions, behind one interface, with the
+/// The system, malloc or the caller's functions, behind one interface, with the
 /// limits and counts that concern all memory of a pool. One thread at a time.
 class Source {
 public:

@@ -318,9 +318,9 @@ void SpanHeap::toSlab(Region &region, Span *slab, void *memory) {
   slack += size;
   if (++slab->freeBlocks == 1)
     link(slabs[sizeClass], slab);
-  // The last slab of a class stays, or one block back and forth would make and
-  // unmake it.
-  bool isLast = slabs[sizeClass] == slab && !slab->next;
+  // The last slab of a small class stays, or one block back and forth would make
+  // and unmake it; of large ones, too much memory would lie there.
+  bool isLast = size <= kLargestKeptClass && slabs[sizeClass] == slab && !slab->next;
   if (slab->freeBlocks == blocksOfSlab(sizeClass) && !isLast)
     freeSlab(region, slab);
 }

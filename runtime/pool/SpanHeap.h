@@ -8,7 +8,7 @@
 // Regions from the source are cut into spans of pages. A free span joins its
 // free neighbours at once, and lies in a bin of its size; the first bin whose
 // spans all fit is taken, in constant time (two-level segregated fit). Blocks of
-// up to 32 KiB are cut from slabs, spans of at least eight; larger ones are spans
+// up to 32 KiB are cut from slabs, spans of at least four; larger ones are spans
 // of their own. What belongs to nobody can so become any size again, which keeps
 // a workload of ever changing shapes from holding a bit of every class.
 //
@@ -59,7 +59,9 @@ public:
 private:
   static constexpr uint64_t kPage = 4096;
   static constexpr uint64_t kLargestSlabClass = uint64_t(32) << 10;
-  static constexpr uint64_t kSmallestRegion = uint64_t(1) << 20;
+  /// Of slabs whose last one stays when it is empty.
+  static constexpr uint64_t kLargestKeptClass = uint64_t(2) << 10;
+  static constexpr uint64_t kSmallestRegion = uint64_t(2) << 20;
   static constexpr uint64_t kLargestRegion = uint64_t(32) << 20;
   static constexpr uint32_t kNumBins = 160;
 
@@ -108,7 +110,7 @@ private:
     return uint32_t(slabPages(sizeClass) * kPage / classBytes(sizeClass));
   }
   static constexpr uint64_t slabPages(uint32_t sizeClass) {
-    uint64_t bytes = 8 * classBytes(sizeClass);
+    uint64_t bytes = 4 * classBytes(sizeClass);
     return (bytes < 4 * kPage ? 4 * kPage : alignUp(bytes, kPage)) / kPage;
   }
 

@@ -7,7 +7,7 @@ It writes protobuf's bytes itself: that takes milliseconds, needs no package, an
 import struct
 import sys
 
-FLOAT, UINT8, INT64, STRING = 1, 2, 7, 8
+FLOAT, UINT8, INT64, STRING, BOOL, DOUBLE = 1, 2, 7, 8, 9, 11
 FORMAT = {FLOAT: "f", UINT8: "B", INT64: "q"}
 
 
@@ -37,6 +37,8 @@ def attribute(name, value):
         return field(1, name) + field(3, value) + field(20, 2)
     if isinstance(value, str):
         return field(1, name) + field(4, value) + field(20, 3)
+    if isinstance(value, bytes):  # a graph
+        return field(1, name) + field(6, value) + field(20, 5)
     return field(1, name) + field(8, list(value)) + field(20, 7)
 
 
@@ -61,6 +63,26 @@ def tensor(name, type_, dims, elements):
     return field(1, list(dims)) + field(2, type_) + field(8, name) + field(9, raw)
 
 
+def graph(nodes, inputs, outputs):
+    """Of a node; inputs and outputs are names."""
+    untyped = lambda names: [field(1, name) for name in names]  # noqa: E731
+    return field(1, nodes) + field(2, "inner") + field(11, untyped(inputs)) + field(12, untyped(outputs))
+
+
+def branches(then, otherwise, output, rest=(), inputs=(), constants=()):
+    """y = c ? then : otherwise, both made from x[2, n]; then the rest."""
+    choice = node("If", "c", "y", then_branch=graph([then], [], ["t"]), else_branch=graph([otherwise], [], ["e"]))
+    one = tensor("one", INT64, [1], [1])
+    return model([choice, *rest], [value("c", BOOL, []), value("x", FLOAT, [2, "n"]), *inputs], [output], [one, *constants])
+
+
+def loop(body):
+    """Three iterations over s, at first x; the body makes t."""
+    inner = graph([node("Identity", ["go"], ["on"]), body], ["i", "go", "s"], ["on", "t"])
+    constants = [tensor("trips", INT64, [], [3]), tensor("zero", INT64, [1], [0])]
+    return model([node("Loop", ["trips", "", "x"], "y", body=inner)], [X], [field(1, "y")], constants)
+
+
 def model(nodes, inputs, outputs, initializers=(), opset=21, ir=10, domains=()):
     graph = field(1, nodes) + field(2, "g") + field(5, list(initializers))
     graph += field(11, inputs) + field(12, outputs)
@@ -72,8 +94,27 @@ X, Y = value("x", FLOAT, [2, 3]), value("y", FLOAT, [2, 3])
 XN, YN = value("x", FLOAT, ["n", 3]), value("y", FLOAT, ["n", 3])
 RELU = model([node("Relu", "x", "y")], [X], [Y])
 
+IDENTITY, SQUEEZE = node("Identity", "x", "e"), node("Squeeze", ["x", "one"], ["t"])
+UNTYPED = field(1, "y")
+
 MODELS = {
     "relu": RELU,
+    # Branches of two element types, of two ranks, and of two ranks one of which the rest does not take.
+    "if-types": branches(node("Cast", "x", "t", to=DOUBLE), IDENTITY, UNTYPED),
+    "if-ranks": branches(SQUEEZE, IDENTITY, UNTYPED),
+    "if-ranks-gemm": branches(
+        SQUEEZE, IDENTITY, value("z", FLOAT, [2, 2]), [node("Gemm", "yw", "z")], [value("w", FLOAT, ["n", 2])]
+    ),
+    "if-ranks-sum": branches(SQUEEZE, IDENTITY, value("z", FLOAT, []), [node("ReduceSum", "y", "z", keepdims=0)]),
+    "if-ranks-lacking": branches(
+        SQUEEZE, IDENTITY, field(1, "z"),
+        [node("Loop", ["one", "", "y"], "z", body=graph(
+            [node("Identity", ["go"], ["on"]), node("Unsqueeze", ["s", "zero"], ["t2"])], ["i", "go", "s"], ["on", "t2"]))],
+        constants=[tensor("zero", INT64, [1], [0])],
+    ),  # fmt: skip
+    # What a loop carries must keep its type and rank.
+    "loop-type": loop(node("Cast", "s", "t", to=DOUBLE)),
+    "loop-rank": loop(node("Unsqueeze", ["s", "zero"], "t")),
     # y = relu(x * w + b), any number of rows.
     "affine": model(
         [

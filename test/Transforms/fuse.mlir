@@ -179,3 +179,54 @@ func.func @expensive_ops_are_not(%x: tensor<1x4x8x8xf32>, %w: tensor<4x4x1x1xf32
   %2 = kiln.conv %1, %w {dilations = array<i64: 1, 1>, group = 1 : i64, pads = #kiln.exprs<"0", "0", "0", "0">, strides = array<i64: 1, 1>} : (tensor<1x4x8x8xf32>, tensor<4x4x1x1xf32>) -> tensor<1x4x8x8xf32>
   return %2 : tensor<1x4x8x8xf32>
 }
+
+// There are 2^40 ways through it, but 40 ops.
+// CHECK-LABEL: @many_paths
+// CHECK:       kiln.fusion "loop"
+// CHECK-COUNT-40: kiln.mul
+// CHECK-NEXT:    kiln.yield
+// CHECK-NOT:   kiln.fusion
+// CHECK:       return
+func.func @many_paths(%x: tensor<4xf32>) -> tensor<4xf32> {
+  %1 = kiln.mul %x, %x : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %2 = kiln.mul %1, %1 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %3 = kiln.mul %2, %2 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %4 = kiln.mul %3, %3 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %5 = kiln.mul %4, %4 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %6 = kiln.mul %5, %5 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %7 = kiln.mul %6, %6 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %8 = kiln.mul %7, %7 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %9 = kiln.mul %8, %8 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %10 = kiln.mul %9, %9 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %11 = kiln.mul %10, %10 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %12 = kiln.mul %11, %11 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %13 = kiln.mul %12, %12 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %14 = kiln.mul %13, %13 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %15 = kiln.mul %14, %14 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %16 = kiln.mul %15, %15 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %17 = kiln.mul %16, %16 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %18 = kiln.mul %17, %17 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %19 = kiln.mul %18, %18 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %20 = kiln.mul %19, %19 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %21 = kiln.mul %20, %20 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %22 = kiln.mul %21, %21 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %23 = kiln.mul %22, %22 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %24 = kiln.mul %23, %23 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %25 = kiln.mul %24, %24 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %26 = kiln.mul %25, %25 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %27 = kiln.mul %26, %26 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %28 = kiln.mul %27, %27 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %29 = kiln.mul %28, %28 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %30 = kiln.mul %29, %29 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %31 = kiln.mul %30, %30 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %32 = kiln.mul %31, %31 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %33 = kiln.mul %32, %32 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %34 = kiln.mul %33, %33 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %35 = kiln.mul %34, %34 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %36 = kiln.mul %35, %35 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %37 = kiln.mul %36, %36 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %38 = kiln.mul %37, %37 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %39 = kiln.mul %38, %38 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  %40 = kiln.mul %39, %39 : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
+  return %40 : tensor<4xf32>
+}

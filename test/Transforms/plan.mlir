@@ -216,3 +216,18 @@ func.func @minimal_filtering(%x: tensor<1x16x32x32xf32>) -> tensor<1x16x32x32xf3
   %0 = kiln.conv %x, %w {dilations = array<i64: 1, 1>, group = 1 : i64, pads = #kiln.exprs<"1", "1", "1", "1">, strides = array<i64: 1, 1>} : (tensor<1x16x32x32xf32>, tensor<16x16x3x3xf32>) -> tensor<1x16x32x32xf32>
   return %0 : tensor<1x16x32x32xf32>
 }
+
+// -----
+
+// The phases of a transposed convolution take its place, unless most of their
+// taps would be missing.
+// CHECK:       plan.kernel @{{.*}} {family = "conv_transpose", layouts = ["", "subpixel:
+// CHECK:       plan.kernel @{{.*}} {family = "conv_transpose", layouts = ["", "rows:
+func.func @phases(%x: tensor<1x4x8x8xf32>) -> (tensor<1x4x16x16xf32>, tensor<1x4x512x512xf32>) {
+  %w = kiln.constant dense<1.0> : tensor<4x4x2x2xf32>
+  %0 = kiln.conv_transpose %x, %w {strides = array<i64: 2, 2>, dilations = array<i64: 1, 1>, pads = #kiln.exprs<"0", "0", "0", "0">, output_padding = array<i64: 0, 0>, group = 1 : i64}
+    : (tensor<1x4x8x8xf32>, tensor<4x4x2x2xf32>) -> tensor<1x4x16x16xf32>
+  %1 = kiln.conv_transpose %x, %w {strides = array<i64: 64, 64>, dilations = array<i64: 1, 1>, pads = #kiln.exprs<"0", "0", "0", "0">, output_padding = array<i64: 62, 62>, group = 1 : i64}
+    : (tensor<1x4x8x8xf32>, tensor<4x4x2x2xf32>) -> tensor<1x4x512x512xf32>
+  return %0, %1 : tensor<1x4x16x16xf32>, tensor<1x4x512x512xf32>
+}

@@ -250,10 +250,10 @@ def damaged_artefact(check):
         parts = loaded_parts(data)
         places = {at for start, size, _ in parts for at in (start, start + size // 2, start + size - 1)}
         places |= {24, 40}  # the ELF header
-        places |= set(range(64, 64 + 56 * 10, 4))  # the segments' table
+        places |= set(range(64, 64 + 56 * 10, 12))  # the segments' table
         note = data.find(b"Kiln\0\0\0\0")
         places |= set(range(note - 12, note + 24))
-        places |= {start + size * i // 23 for start, size, _ in parts for i in range(23)}
+        places |= {start + size * i // 7 for start, size, _ in parts for i in range(7)}
         feeds = {"x": f32([0])}
         for at in sorted(places):
             damaged = bytearray(data)
@@ -275,3 +275,48 @@ def empty_beside_late(check):
     artefact = check.compile(model(nodes, "x:f32[N]", "y:i64[A,B]", constants))
     artefact.expect({"x": f32([1, 0, 2])}, {"y": np.zeros((0, 2), np.int64)})
     artefact.expect({"x": f32([0, 0])}, {"y": np.zeros((0, 0), np.int64)})
+
+
+@case("RT011-sizes-beyond-integers")
+def sizes_beyond_integers(check):
+    """Sizes that would wrap are errors; such as only no machine has are the run's."""
+    line, none = "x:f32[1,1,8]", "y:f32[A,B,C]"
+    w = {"w": f32(np.ones((1, 1, 3)))}
+    doubled = [node("Concat", ["x" if i == 0 else f"t{i - 1}"] * 2, f"t{i}", axis=0) for i in range(70)]
+    for m in (
+        model([node("Tile", "x s", "y")], line, none, {"s": i64([1, 3, 2**62])}),
+        model([node("Pad", "x s", "y")], line, none, {"s": i64([0, 0, INT64_MAX, 0, 0, INT64_MAX])}),
+        model([node("Pad", "x s", "y")], line, none, {"s": i64([0, 0, INT64_MIN, 0, 0, INT64_MIN])}),
+        model([node("MaxPool", "x", "y", kernel_shape=[2**62], dilations=[2**62])], line, none),
+        model([node("MaxPool", "x", "y", kernel_shape=[2], pads=[2**62, 2**62])], line, none),
+        model([node("Conv", "x w", "y", pads=[2**62, 2**62])], line, none, w),
+        model([node("ConvTranspose", "x w", "y", strides=[2**62])], line, none, w),
+        model(doubled, "x:f32[2]", "t69:f32[A]"),
+    ):
+        check.error(m)
+    scalars = {"a": np.array(0), "b": np.array(2**60), "c": np.array(1)}
+    for m in (
+        model([node("Range", "a b c", "y")], "", "y:i64[N]", scalars),
+        model([node("ConstantOfShape", "s", "y")], "", "y:f32[A,B]", {"s": i64([2**30, 2**30])}),
+        model([node("Expand", "x s", "y")], "x:f32[1]", "y:f32[A]", {"s": i64([2**61])}),
+    ):
+        feeds = {"x": f32([1])} if m.graph.input else {}
+        check.compile(m).expect_error(feeds, ("memory", "impossible"))
+
+
+@case("RT012-doubled-users")
+def doubled_users(check):
+    """A chain of squares: there are 2^60 ways through it, but only 60 nodes."""
+    nodes = [node("Mul", ["x" if i == 0 else f"t{i - 1}"] * 2, f"t{i}") for i in range(60)]
+    artefact = check.compile(model(nodes, "x:f32[N]", "t59:f32[N]"))
+    artefact.expect({"x": f32([1, -1, 0])}, {"t59": f32([1, 1, 0])})
+
+
+@case("RT013-names")
+def names(check):
+    """A node without an operator, and names that C programs could not see to their ends."""
+    check.error(model([node("", "x", "y")], "x:f32[2]", "y:f32[2]"), "no name")
+    check.error(model([node("Relu", ["x\0x"], ["y"])], values_of("x:f32[2]"), "y:f32[2]"), codes=(INVALID,))
+    infos = values_of("x:f32[2] y:f32[2]")
+    infos[1].name = "y\0z"
+    check.error(model([node("Relu", ["x"], ["y\0z"])], infos[:1], infos[1:]), "NUL")

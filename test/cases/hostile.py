@@ -79,14 +79,17 @@ def raw_data_too_short(check):
 
 @case("KB096-rank-mismatch-conv-gemm")
 def rank_mismatch_conv_gemm(check):
-    """Operands of the wrong rank: an error that names the node."""
+    """Operands of the wrong rank or size: an error that names the node."""
     conv = helper.make_node("Conv", ["x", "w"], ["y"], name="conv")
+    biased = helper.make_node("Conv", ["x", "w", "b"], ["y"], name="biased")
     gemm = helper.make_node("Gemm", ["a", "b"], ["y"], name="gemm", transB=823)
     einsum = helper.make_node("Einsum", ["a", "b"], ["y"], name="einsum", equation="ij,jk,kl->il")
     for m, name in (
         (model([conv], "x:f32[7,6,1,5] w:f32[]", "y:f32", opset=11), "conv"),
         (model([conv], "x:f32[7,6,1,5]", "y:f32", {"w": f32(1)}, opset=11), "conv"),
         (model([conv], "x:f32[1,2,4,4] w:f32[2,2,1,1,1]", "y:f32", opset=11), "conv"),
+        (model([conv], "x:f32[1,32,1,1] w:f32[32,16,1,1]", "y:f32", opset=11), "conv"),
+        (model([biased], "x:f32[1,32,1,1] w:f32[32,32,1,1] b:f32[1]", "y:f32", opset=11), "biased"),
         (model([gemm], "a:f32[2,1] b:f32[]", "y:f32", opset=11), "gemm"),
         (model([einsum], "a:f32[2,2] b:f32[2,2]", "y:f32", opset=13), "einsum"),
     ):

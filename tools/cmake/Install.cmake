@@ -1,6 +1,6 @@
 # What `cmake --install BUILD --prefix FOLDER` puts where. The folder may be moved afterwards.
 #
-#   bin/                  kilnc, kiln-run, kiln-opt, kiln-lsp-server
+#   bin/                  kilnc, kiln-run, kiln-opt, kiln-rules, kiln-lsp-server
 #   include/kiln-c/       the C interface of artefacts and of libkiln
 #   lib/libkiln.{a,so}    libkiln: opens artefacts
 #   lib/cmake/Kiln/       find_package(Kiln): Kiln::kiln, Kiln::kiln_shared, Kiln::kilnc, kiln_add_model
@@ -11,7 +11,7 @@ include(CMakePackageConfigHelpers)
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/Kiln)
 set(python_dir ${CMAKE_INSTALL_LIBDIR}/python3/dist-packages)
 
-set(programs kilnc kiln-run kiln-opt kiln-lsp-server)
+set(programs kilnc kiln-run kiln-opt kiln-rules kiln-lsp-server)
 set_target_properties(${programs} PROPERTIES
   INSTALL_RPATH "$ORIGIN/../${CMAKE_INSTALL_LIBDIR};${LLVM_LIBRARY_DIR}")
 set_target_properties(KilnLoader PROPERTIES EXPORT_NAME kiln)

@@ -49,7 +49,7 @@ func.func @near_miss(%x: tensor<2x3xf32>, %y: tensor<3xf32>) -> (tensor<2x3xf32>
 )";
 
 static constexpr StringLiteral algebraRule =
-    R"(// 1 / sqrt(x) * sqrt(x) is 1 / sqrt(x) times itself away: say here what the rule is for.
+    R"(// -(x - y) is y - x: say here what the rule is for.
 #include "kiln.pdll"
 
 Pattern {
@@ -125,7 +125,6 @@ int kiln::writeNewRule(const NewRule &rule, const RuleLibrary &library) {
   sys::path::append(file, rule.name + ".pdll");
   sys::path::append(test, rule.name + ".mlir");
   bool fusion = rule.kind == RuleKind::Fusion;
-  // A test of a built-in rule lies elsewhere; the folder is no part of it.
   std::string body = fill(fusion ? fusionTest : algebraTest, "$RULES", "rules=%S only=$NAME");
   if (!write(file, (fusion ? fusionRule : algebraRule)) ||
       !write(test, fill(body, "$NAME", rule.name)))

@@ -135,9 +135,9 @@ float smallToFloat(uint8_t bits, DLDataType type) {
   };
   // The types without -0 have NaN in its place.
   constexpr Format formats[] = {
-      {kDLFloat8_e4m3fn, 8, 3, 7, -1, 0x7f},      {kDLFloat8_e4m3fnuz, 8, 3, 8, -1, 0x80},
-      {kDLFloat8_e5m2, 8, 2, 15, 0x7c, 0x7d},     {kDLFloat8_e5m2fnuz, 8, 2, 16, -1, 0x80},
-      {kDLFloat6_e2m3fn, 6, 3, 1, -1, -1},        {kDLFloat6_e3m2fn, 6, 2, 3, -1, -1},
+      {kDLFloat8_e4m3fn, 8, 3, 7, -1, 0x7f},  {kDLFloat8_e4m3fnuz, 8, 3, 8, -1, 0x80},
+      {kDLFloat8_e5m2, 8, 2, 15, 0x7c, 0x7d}, {kDLFloat8_e5m2fnuz, 8, 2, 16, -1, 0x80},
+      {kDLFloat6_e2m3fn, 6, 3, 1, -1, -1},    {kDLFloat6_e3m2fn, 6, 2, 3, -1, -1},
       {kDLFloat4_e2m1fn, 4, 1, 1, -1, -1},
   };
   for (const Format &format : formats) {
@@ -151,8 +151,8 @@ float smallToFloat(uint8_t bits, DLDataType type) {
       fraction |= 1 << format.mantissa;
     float magnitude = code == format.infinity
                           ? INFINITY
-                          : std::ldexp(float(fraction), (exponent ? exponent : 1) - format.bias -
-                                                            format.mantissa);
+                          : std::ldexp(float(fraction),
+                                       (exponent ? exponent : 1) - format.bias - format.mantissa);
     return sign ? -magnitude : magnitude;
   }
   return NAN;

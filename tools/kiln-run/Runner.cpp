@@ -169,8 +169,8 @@ Failure Runner::findOnce(const std::vector<const kiln_tensor_spec *> &specs, con
   if (Failure failure = find(specs, kind, name, index))
     return failure;
   if (!seen.insert(index).second)
-    return {ExitUsage, std::string(option) + " is given twice for " + kind + " '" +
-                           specs[index]->name + "'"};
+    return {ExitUsage,
+            std::string(option) + " is given twice for " + kind + " '" + specs[index]->name + "'"};
   return {};
 }
 

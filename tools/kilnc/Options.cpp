@@ -47,9 +47,10 @@ static cl::list<std::string>
          cl::desc("Fix a dimension, or state its range (may be given again). An unnamed one is "
                   "called <input>_<axis>"),
          cl::cat(category));
-static cl::opt<std::string> batchDim("batch-dim", cl::value_desc("NAME"),
-                                     cl::desc("The dimension that is the batch: proves that requests may share runs"),
-                                     cl::cat(category));
+static cl::opt<std::string>
+    batchDim("batch-dim", cl::value_desc("NAME"),
+             cl::desc("The dimension that is the batch: proves that requests may share runs"),
+             cl::cat(category));
 static cl::opt<unsigned> optLevel("O", cl::Prefix, cl::init(2), cl::value_desc("0-3"),
                                   cl::desc("Optimization level (default 2)"), cl::cat(category));
 static cl::opt<unsigned> jobs("j", cl::init(0), cl::value_desc("N"),

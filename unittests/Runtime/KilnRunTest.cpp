@@ -160,14 +160,29 @@ TEST_F(KilnRun, DataSet) {
 }
 
 TEST_F(KilnRun, UsageErrors) {
-  for (const char *arguments :
-       {"--unknown", "--bench", "--bench 0", "--bench x", "--rtol -1", "--rtol nan", "--threads -2",
-        "--threads 5000", "--input x", "--input w=random", "--shape x=axb", "--shape y=1",
-        "--info=3", "another.so", "", "--input x=random", "--input x=x.txt",
-        "--device cuda:0 --shape x=1x8", "--input x=random:z --shape x=1x8",
-        "--shape x=1x8 --shape x=2x8", "--shape x=1x8 --shape 0=2x8",
-        "--shape x=1x8 --input x=random --input x=random:1",
-        "--shape x=1x8 --input x=random --input 0=random"})
+  for (const char *arguments : {"--unknown",
+                                "--bench",
+                                "--bench 0",
+                                "--bench x",
+                                "--rtol -1",
+                                "--rtol nan",
+                                "--threads -2",
+                                "--threads 5000",
+                                "--input x",
+                                "--input w=random",
+                                "--shape x=axb",
+                                "--shape y=1",
+                                "--info=3",
+                                "another.so",
+                                "",
+                                "--input x=random",
+                                "--input x=x.txt",
+                                "--device cuda:0 --shape x=1x8",
+                                "--input x=random:z --shape x=1x8",
+                                "--shape x=1x8 --shape x=2x8",
+                                "--shape x=1x8 --shape 0=2x8",
+                                "--shape x=1x8 --input x=random --input x=random:1",
+                                "--shape x=1x8 --input x=random --input 0=random"})
     EXPECT_EQ(run(arguments), 2) << arguments << "\n" << output;
 }
 

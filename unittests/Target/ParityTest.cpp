@@ -28,10 +28,10 @@ std::string fill(std::string text, const std::map<std::string, std::string> &val
 const char *const allTypes[] = {"i1",   "i8",   "i16", "i32",  "i64", "ui8", "ui16",
                                 "ui32", "ui64", "f16", "bf16", "f32", "f64"};
 
-const char *const castTypes[] = {"i1",     "i8",         "i16",    "i32",        "i64",     "ui8",
-                                 "ui16",   "ui32",       "ui64",   "f16",        "bf16",    "f32",
-                                 "f64",    "i2",         "ui2",    "i4",         "ui4",     "f4E2M1FN",
-                                 "f6E2M3FN", "f6E3M2FN", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ"};
+const char *const castTypes[] = {
+    "i1",   "i8",       "i16",      "i32",      "i64",      "ui8",        "ui16",   "ui32",
+    "ui64", "f16",      "bf16",     "f32",      "f64",      "i2",         "ui2",    "i4",
+    "ui4",  "f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ"};
 
 class Casts : public testing::TestWithParam<const char *> {};
 
@@ -64,8 +64,8 @@ INSTANTIATE_TEST_SUITE_P(Parity, Casts, testing::ValuesIn(castTypes),
 /// Subnormal numbers, ties, and what is beyond the largest, with and without
 /// saturation.
 TEST(Parity, RoundingToSmallFloats) {
-  for (const char *to : {"f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2",
-                         "f8E5M2FNUZ"})
+  for (const char *to :
+       {"f4E2M1FN", "f6E2M3FN", "f6E3M2FN", "f8E4M3FN", "f8E4M3FNUZ", "f8E5M2", "f8E5M2FNUZ"})
     for (double bound : {1e-4, 0.05, 8.0, 500.0, 70000.0}) {
       SCOPED_TRACE(std::string(to) + " up to " + std::to_string(bound));
       ParityOptions options;

@@ -131,6 +131,27 @@ private:
 };
 } // namespace
 
+/// Sizes are computed in 64 bits, and wrap: what is known of them must not have
+/// done so.
+static bool hasSaneSizes(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  if (!tensor)
+    return true;
+  auto dims = dyn_cast_or_null<DimsAttr>(tensor.getEncoding());
+  size_t named = dims ? dims.getExprs().size() : 0;
+  if (static_cast<size_t>(tensor.getNumDynamicDims()) != named)
+    return false;
+  double elements = 1;
+  for (int64_t size : tensor.getShape()) {
+    if (ShapedType::isDynamic(size))
+      continue;
+    if (size < 0)
+      return false;
+    elements *= static_cast<double>(size);
+  }
+  return elements <= 0x1p62;
+}
+
 FailureOr<Operation *> kiln::tryBuild(OpBuilder &b, Location loc, StringRef opName,
                                       ValueRange operands, ArrayRef<NamedAttribute> attributes) {
   OperationName name(opName, b.getContext());
@@ -145,6 +166,9 @@ FailureOr<Operation *> kiln::tryBuild(OpBuilder &b, Location loc, StringRef opNa
   if (failed(name.getInterface<InferTypeOpInterface>()->inferReturnTypes(
           b.getContext(), loc, operands, dictionary, properties.get(), {}, types)))
     return failure();
+  for (Type type : types)
+    if (!hasSaneSizes(type))
+      return emitError(loc) << "a result has more elements than can be counted";
   OperationState state(loc, name);
   state.addOperands(operands);
   state.addAttributes(attributes);

@@ -19,6 +19,7 @@
 #include "dialects/Kiln/ops/Fusion/Fusion.h"
 #include "kiln/Codegen/KernelTable.h"
 #include "llvm/ADT/SetVector.h"
+#include <functional>
 
 namespace kiln {
 
@@ -29,39 +30,63 @@ struct FusionGroup {
   mlir::Operation *anchor = nullptr;
 };
 
-/// Remembers what ops cost: it must not outlive changes of the program.
+/// Blocks that hold a program: the region's, those of branches and of bodies of
+/// loops; not those of fusions.
+void collectProgramBlocks(mlir::Region &region, llvm::SmallVectorImpl<mlir::Block *> &blocks);
+
+/// Views and constants are no work; ops without a kernel (bind, require) stay.
+bool needsKernel(mlir::Operation *op, const KernelTable &table);
+
+/// What pulling costs; remembered for ops that stay as they are.
+class PullCosts {
+public:
+  /// The table must outlive this.
+  explicit PullCosts(const KernelTable &table) : table(table) {}
+
+  /// Vector instructions for an element. Permuted operands are read where they
+  /// lie; what is made of constants alone (quantized weights) is only made as
+  /// far as it is needed.
+  unsigned costOf(mlir::Operation *op);
+  /// With all that would have to be a kernel of its own if `op` were pulled
+  /// without it: then it had better come with it. Exact up to the most that is
+  /// pulled.
+  unsigned chainCost(mlir::Operation *op);
+
+private:
+  bool isConstant(mlir::Operation *op);
+
+  const KernelTable &table;
+  llvm::DenseMap<mlir::Operation *, unsigned> costs;
+  llvm::DenseMap<mlir::Operation *, bool> constants;
+};
+
 class FusionGrower {
 public:
-  /// Which ops may become members.
-  using Allowed = llvm::function_ref<bool(mlir::Operation *)>;
+  using Allowed = std::function<bool(mlir::Operation *)>;
 
-  /// The table must outlive the grower.
-  explicit FusionGrower(const KernelTable &table) : table(table) {}
+  /// Groups hold only ops that are allowed at the time. Table and costs must
+  /// outlive the grower.
+  FusionGrower(const KernelTable &table, PullCosts &costs, Allowed allowed)
+      : table(table), costs(costs), allowed(std::move(allowed)) {}
 
-  /// Views and constants are no work; ops without a kernel (bind, require) stay.
-  bool needsKernel(mlir::Operation *op) const;
-  /// The largest group around `root`, which needs a kernel, of ops that are
-  /// allowed.
-  FusionGroup grow(mlir::Operation *root, Allowed allowed) const;
+  /// The largest group around `root`, which needs a kernel.
+  FusionGroup grow(mlir::Operation *root);
   /// "loop", or the anchor's family.
   llvm::StringRef familyOf(const FusionGroup &group) const;
 
 private:
-  FusionGroup startAt(mlir::Operation *root, Allowed allowed) const;
   bool feedsEpilogue(mlir::Operation *op, const FusionGroup &group) const;
-  bool followsAnchor(mlir::Operation *op, Allowed allowed) const;
-  bool canTake(mlir::Operation *producer, const FusionGroup &group, Allowed allowed) const;
-  void extend(FusionGroup &group, Allowed allowed, Allowed wanted) const;
-
   bool isPulledOften(mlir::Operation *op, const FusionGroup &group) const;
-  unsigned costWith(mlir::Operation *producer, const FusionGroup &group) const;
-  unsigned chainCost(mlir::Operation *op) const;
-  unsigned costOf(mlir::Operation *op) const;
-  bool isConstant(mlir::Operation *op) const;
+  unsigned costWith(mlir::Operation *producer, const FusionGroup &group);
+  bool followsAnchor(mlir::Operation *op);
+  bool canTake(mlir::Operation *producer, const FusionGroup &group);
+  void extend(FusionGroup &group, llvm::function_ref<bool(mlir::Operation *)> wanted);
+  FusionGroup startAt(mlir::Operation *root);
 
   const KernelTable &table;
-  mutable llvm::DenseMap<mlir::Operation *, unsigned> costs, chainCosts;
-  mutable llvm::DenseMap<mlir::Operation *, bool> constants;
+  PullCosts &costs;
+  Allowed allowed;
+  llvm::DenseMap<mlir::Operation *, bool> followers;
 };
 
 /// What a rule says of the fusion that it made; empty for the generic fuser.

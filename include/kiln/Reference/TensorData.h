@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 //
 // A static tensor's elements, dense and row-major in ONNX's raw format: little
-// endian, types of less than 8 bits (bool among them) as one byte. The bytes are shared and never change once another
-// owner may see them; they may lie unaligned in a mapped file.
+// endian, types of less than 8 bits (bool among them) as one byte. The bytes are shared and never
+// change once another owner may see them; they may lie unaligned in a mapped file.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KILN_REFERENCE_TENSORDATA_H
@@ -45,7 +45,8 @@ public:
   /// 8 bits and fewer round from f32; where `saturate` they have their largest
   /// number in place of infinity and what is beyond.
   void setFloat(int64_t i, double value, bool saturate = false);
-  /// As ONNX Cast here: integers truncate and saturate, NaN gives 0.
+  /// As ONNX Cast here: integers truncate and saturate, NaN gives 0. Those of
+  /// less than 8 bits saturate as 32 bits and wrap, as ONNX's test data have it.
   void setSaturated(int64_t i, double value);
   /// Integer and bool elements; sign or zero extended as the type says.
   int64_t getInt(int64_t i) const;

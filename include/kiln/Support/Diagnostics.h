@@ -120,6 +120,7 @@ public:
 
 private:
   Diagnostic &add(Diag diag, std::vector<std::string> args, bool asWarning = false);
+  Diagnostic &add(Diagnostic diagnostic);
   static std::string toText(llvm::StringRef text) { return text.str(); }
   static std::string toText(const std::string &text) { return text; }
   static std::string toText(const char *text) { return text; }

@@ -13,6 +13,10 @@ using namespace mlir;
 using namespace kiln;
 using namespace kiln::contraction;
 
+/// Phases whose taps are mostly missing (a stride far above the kernel) make the
+/// weights so many times larger at most.
+static constexpr double maxGrowth = 16;
+
 std::string SubpixelLayout::str() const {
   std::string text = "subpixel:" + std::to_string(rows) + ":" + std::to_string(vectors);
   for (ArrayRef<int64_t> part : {ArrayRef(strides), ArrayRef(pads)})
@@ -58,6 +62,7 @@ std::optional<SubpixelLayout> contraction::chooseSubpixel(const ConvSpec &spec,
   if (!spec.transposed || shape.group != 1 || !shape.outputs || !shape.channels.constant())
     return std::nullopt;
   SubpixelLayout layout;
+  double growth = 1;
   for (size_t d = 0; d < 3; ++d) {
     const Axis &axis = shape.axes[d];
     // The shape has the pads of the spread input.
@@ -66,6 +71,11 @@ std::optional<SubpixelLayout> contraction::chooseSubpixel(const ConvSpec &spec,
       return std::nullopt;
     layout.strides[d] = axis.spread;
     layout.pads[d] = axis.kernel - 1 - *spreadPad;
+    auto [first, last] = layout.reach(d, axis.kernel);
+    growth *= static_cast<double>(last - first + 1) * static_cast<double>(axis.spread) /
+              static_cast<double>(axis.kernel);
+    if (growth > maxGrowth)
+      return std::nullopt;
   }
   TileShape tile = chooseTile(target, accumulatorType(elementTypeOf(spec.w)), std::nullopt);
   layout.rows = tile.rows, layout.vectors = tile.vectors;

@@ -29,6 +29,10 @@ const SchemaInfo *NodeChecker::resolve(const Node &node) {
     return nullptr;
   }
   const SchemaInfo *schema = model.schemas->find(node.opType, node.domain, node.opset);
+  if (!schema && node.opType.empty()) {
+    report(node, Diag::MissingName, "the operator");
+    return nullptr;
+  }
   if (!schema) {
     Diagnostic &d = report(node, Diag::UnknownOperator, op, domain, node.opset);
     std::vector<int> versions = SchemaTable::versionsOf(node.opType, node.domain);

@@ -58,16 +58,25 @@ bool Lowering::define(Scope &scope, StringRef name, Scope::Definition definition
   return true;
 }
 
+/// C programs see the names of inputs and outputs.
+bool Lowering::checkName(StringRef name, const char *noun, int i, StringRef graph) {
+  bool isCut = name.contains('\0');
+  if (!name.empty() && !isCut)
+    return true;
+  auto &diag = diags.report(Diag::MissingName, noun + (" " + std::to_string(i)) + " of graph '" +
+                                                   printable(graph) + "'");
+  if (isCut)
+    diag.note("'" + printable(name) + "' has a NUL byte, which no name may have");
+  return false;
+}
+
 void Lowering::lowerInputs(const GraphProto &proto, Scope &scope, const Frame &frame, Graph &graph,
                            llvm::ArrayRef<Type> inputTypes) {
   auto text = [&](Scope::Definition d) { return definerText(proto.node(), d); };
   for (int i = 0; i != proto.input_size(); ++i) {
     const ValueInfoProto &input = proto.input(i);
-    if (input.name().empty()) {
-      diags.report(Diag::MissingName,
-                   "input " + std::to_string(i) + " of graph '" + printable(proto.name()) + "'");
+    if (!checkName(input.name(), "input", i, proto.name()))
       continue;
-    }
     std::string what = "input '" + printable(input.name()) + "'";
     std::optional<Type> stated = lowerType(input.type(), what);
     // A subgraph's inputs may be untyped, the model's may not.
@@ -126,11 +135,8 @@ void Lowering::lowerInitializers(const GraphProto &proto, Scope &scope, const Fr
   auto text = [&](Scope::Definition d) { return definerText(proto.node(), d); };
   llvm::DenseSet<StringRef> seen;
   auto accept = [&](StringRef name, const char *noun, int i) {
-    if (name.empty()) {
-      diags.report(Diag::MissingName, noun + (" " + std::to_string(i)) + " of graph '" +
-                                          printable(proto.name()) + "'");
+    if (!checkName(name, noun, i, proto.name()))
       return false;
-    }
     if (!seen.insert(name).second) {
       diags.report(Diag::DuplicateValue, printable(name), "an initializer", "another");
       return false;
@@ -160,11 +166,8 @@ void Lowering::lowerOutputs(const GraphProto &proto, Scope &scope, const Frame &
                             Graph &graph) {
   for (int i = 0; i != proto.output_size(); ++i) {
     const ValueInfoProto &output = proto.output(i);
-    if (output.name().empty()) {
-      diags.report(Diag::MissingName,
-                   "output " + std::to_string(i) + " of graph '" + printable(proto.name()) + "'");
+    if (!checkName(output.name(), "output", i, proto.name()))
       continue;
-    }
     std::optional<ValueId> id = lookup(scope, output.name());
     if (!id) {
       diags.report(Diag::UndefinedOutput, printable(output.name()), printable(proto.name()));

@@ -75,6 +75,7 @@ private:
   // Lower.cpp
   void lowerGraph(const ONNX_NAMESPACE::GraphProto &proto, Scope *parent, const Frame &frame,
                   Graph &graph, llvm::ArrayRef<Type> inputTypes);
+  bool checkName(llvm::StringRef name, const char *noun, int i, llvm::StringRef graph);
   void lowerInputs(const ONNX_NAMESPACE::GraphProto &proto, Scope &scope, const Frame &frame,
                    Graph &graph, llvm::ArrayRef<Type> inputTypes);
   void lowerInitializers(const ONNX_NAMESPACE::GraphProto &proto, Scope &scope, const Frame &frame,

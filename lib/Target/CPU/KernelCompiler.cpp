@@ -9,6 +9,7 @@
 #include "Lowering.h"
 #include "kiln/Codegen/KernelBuilder.h"
 #include "kiln/Codegen/Overwrite.h"
+#include "kiln/Codegen/StoredType.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
@@ -121,10 +122,7 @@ private:
 
   /// Packed constants are bytes: their layout knows what they hold.
   Type storedType(Value tensor, StringRef layout) {
-    Type type = elementTypeOf(tensor);
-    if (!layout.empty() || isSmallFloat(type))
-      return b.getI8Type();
-    return type.isInteger() ? b.getIntegerType(storageBits(type)) : type;
+    return layout.empty() ? kiln::storedType(elementTypeOf(tensor)) : b.getI8Type();
   }
 
   Type pointerType(Type stored) { return MemRefType::get({1}, stored); }

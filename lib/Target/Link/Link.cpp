@@ -93,7 +93,8 @@ Expected<std::string> kiln::linkShared(const LinkInputs &inputs) {
                            ")) } } INSERT AFTER .bss;\n")
                               .str();
   job.addFile(placement, "placement", "--script=");
-  addObjects(job, inputs, writePlaceholder(weightsSectionAlignment(inputs.weightsSize), writeBlankNote()));
+  addObjects(job, inputs,
+             writePlaceholder(weightsSectionAlignment(inputs.weightsSize), writeBlankNote()));
   for (const StubLibrary &library : stubLibraries())
     job.addFile(library.bytes, library.soname);
   Expected<std::string> linked = job.run();

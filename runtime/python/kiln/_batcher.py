@@ -16,6 +16,7 @@ from kiln._native import lib
 _OPTIONS = {name for name, _ in _native.BatcherOptions._fields_} - {
     "struct_size",
     "executor",
+    "twin",
     "error",
     "error_size",
 }

@@ -60,9 +60,12 @@ def _check(status, reason=b""):
 Dim = namedtuple("Dim", ["text", "size", "symbol", "lo", "hi"])
 Dim.__doc__ = """A dimension: size is None unless static; lo and hi bound it (hi may be None)."""
 
-TensorSpec = namedtuple("TensorSpec", ["name", "dtype", "shape", "dims", "optional", "late"])
+TensorSpec = namedtuple(
+    "TensorSpec", ["name", "dtype", "shape", "dims", "optional", "late", "batch_axis"]
+)
 TensorSpec.__doc__ = """An input or output. shape has a number for each static dim and its text
-for the others; late: the dims are known only after a run."""
+for the others; late: the dims are known only after a run; batch_axis: along which each row of
+the batch has a piece, None when it has none or the model is not separable."""
 
 
 # Types that ml_dtypes brings to numpy: (DLPack's code, bits) and what numpy has in their place without it.
@@ -133,6 +136,7 @@ def _spec(native):
         dims=tuple(dims),
         optional=bool(native.flags & _native.KILN_TENSOR_OPTIONAL),
         late=bool(native.flags & _native.KILN_TENSOR_LATE),
+        batch_axis=native.batch_axis if native.batch_axis >= 0 else None,
     )
 
 

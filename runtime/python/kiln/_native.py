@@ -149,6 +149,7 @@ class BatcherOptions(ctypes.Structure):
         ("slow_elements", c_uint64),
         ("target_p99_us", c_uint32),
         ("cooldown_ms", c_uint32),
+        ("twin", c_void_p),
         ("error", c_char_p),
         ("error_size", c_size_t),
     ]
@@ -173,7 +174,7 @@ class SubmitOptions(ctypes.Structure):
 
 _COUNTS = (
     "accepted completed failed cancelled expired late refused_full refused_rate refused_deadline "
-    "batches rows splits retries closed_early by_callers direct slow_batches busy_ns"
+    "batches rows splits retries closed_early by_callers direct slow_batches twin_batches busy_ns"
 ).split()
 
 

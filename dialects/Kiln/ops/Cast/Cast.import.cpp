@@ -15,8 +15,8 @@ static FailureOr<SmallVector<Value>> castTo(NodeImporter &n, Type to) {
   Value x = n.input(0);
   if (n.intAttr("saturate", 1) != 0 || !isSmallFloat(to) || elementTypeOf(x) == to)
     return SmallVector<Value>{n.cast(x, to)};
-  return SmallVector<Value>{n.create<CastOp>(
-      {x}, {n.attr("to", TypeAttr::get(to)), n.boolNamed("saturate", false)})};
+  return SmallVector<Value>{
+      n.create<CastOp>({x}, {n.attr("to", TypeAttr::get(to)), n.boolNamed("saturate", false)})};
 }
 
 static FailureOr<SmallVector<Value>> importCast(NodeImporter &n) {

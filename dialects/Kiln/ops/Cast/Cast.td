@@ -11,7 +11,8 @@ def Kiln_CastOp : Kiln_PureOp<"cast", [DeclareOpInterfaceMethods<SymbolicValueIn
   let summary = "Converts each element to another type.";
   let description = [{
     Float to integer truncates toward zero; what does not fit saturates, and
-    NaN gives 0 (ONNX leaves both undefined). Integers wrap. Anything but 0 is
+    NaN gives 0 (ONNX leaves both undefined); integers of 2 and 4 bits wrap once
+    it is one of 32 bits, as ONNX's test data have it. Integers wrap. Anything but 0 is
     true. Floats round to nearest even; those of 8 bits and fewer through f32,
     and what is beyond their largest number becomes that number (`saturate`),
     or infinity or NaN, whichever they have. Those without NaN make it 0.

@@ -65,8 +65,13 @@ static FailureOr<Window> readWindow(NodeImporter &n, Value x, Value w) {
     if (kernel && (*kernel)[d] != *size)
       return n.invalid("kernel_shape of " + n.opType() + " disagrees with its weights in dim " +
                        Twine(d));
-    if (window.strides[d] <= 0 || window.dilations[d] <= 0)
-      return n.invalid("strides and dilations of " + n.opType() + " must be positive");
+    // Their products are sizes, and must not wrap.
+    constexpr int64_t most = INT64_C(1) << 31;
+    if (window.strides[d] <= 0 || window.dilations[d] <= 0 || window.strides[d] > most ||
+        window.dilations[d] > most || std::abs(pads[d] / 2) > most ||
+        std::abs(pads[d + spatial] / 2) > most || *size > most)
+      return n.invalid("strides and dilations of " + n.opType() +
+                       " must be positive, and no attribute beyond " + Twine(most));
     window.extents.push_back((*size - 1) * window.dilations[d] + 1);
   }
   if (window.group <= 0)
@@ -119,6 +124,9 @@ static Value asMatMul(NodeImporter &n, const Window &window, Value x, Value weig
       return nullptr;
     depth = depth * w[d + 2];
   }
+  // The convolution says what is wrong with channels that do not fit.
+  if (in[1].constant() && in[1] != w[1])
+    return nullptr;
   if (window.group != 1 || !depth.constant() || *depth.constant() < leastDepth ||
       !w[0].constant() || *w[0].constant() < leastDepth)
     return nullptr;
@@ -149,7 +157,7 @@ static Value asMatMul(NodeImporter &n, const Window &window, Value x, Value weig
   Value matrix = pixels == 1 ? rows[0] : n.create<ConcatOp>(rows, {n.attr("axis", 1)});
   Value y = n.create<MatMulOp>({matrix, n.transpose(n.reshape(weights, {w[0], depth}), {1, 0})});
   if (bias)
-    y = n.create<AddOp>({y, bias});
+    y = n.create<AddOp>({y, n.reshape(bias, {w[0]})});
   out.insert(out.begin(), {in[0], w[0]});
   // A single pixel lies the same way round.
   return n.reshape(pixels == 1 ? y : n.transpose(y, {0, 2, 1}), out);

@@ -8,6 +8,7 @@
 #include "dialects/Kiln/ops/Expand/Expand.h"
 #include "dialects/Kiln/IR/Indexing.h"
 #include "mlir/IR/OpImplementation.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -66,6 +67,11 @@ LogicalResult TileOp::inferReturnTypes(MLIRContext *, std::optional<Location> lo
   for (auto [dim, count] : llvm::zip_equal(shape, repeats)) {
     if (count.constant().value_or(0) < 0)
       return emitOptionalError(loc, "(C1) cannot repeat ", count.str(), " times");
+    int64_t size = 0;
+    if (dim.constant() && count.constant() &&
+        llvm::MulOverflow(*dim.constant(), *count.constant(), size))
+      return emitOptionalError(loc, "(C1) ", dim.str(), " elements ", count.str(),
+                               " times are more than can be counted");
     dim = dim * count;
   }
   types.push_back(tensorType(shape, elementTypeOf(adaptor.getX())));

@@ -67,8 +67,8 @@ LogicalResult GatherNDOp::inferReturnTypes(MLIRContext *, std::optional<Location
   Shape x = shapeOf(adaptor.getX()), indices = shapeOf(adaptor.getIndices());
   size_t batch = adaptor.getBatchDims();
   if (batch >= x.size() || batch >= indices.size())
-    return emitOptionalError(loc, "(C1) ", static_cast<int64_t>(batch), " batch dims for ranks ", x.size(), " and ",
-                             indices.size());
+    return emitOptionalError(loc, "(C1) ", static_cast<int64_t>(batch), " batch dims for ranks ",
+                             x.size(), " and ", indices.size());
   auto depth = indices.back().constant();
   if (!depth || *depth < 0 || batch + static_cast<size_t>(*depth) > x.size())
     return emitOptionalError(loc, "(C2) tuples of ", indices.back().str(), " indices for rank ",

@@ -30,6 +30,10 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *, std::optional<Location> loc
     if (!isConstant &&
         (before[i].constant().value_or(0) < 0 || after[i].constant().value_or(0) < 0))
       return emitOptionalError(loc, "(C2) mode ", adaptor.getMode(), " drops nothing");
+    constexpr int64_t mostPadding = INT64_C(1) << 61;
+    for (const Expr &pad : {before[i], after[i]})
+      if (pad.constant() && std::abs(*pad.constant() / 2) >= mostPadding / 2)
+        return emitOptionalError(loc, "(C3) dimension ", i, " is padded by ", pad.str());
     dim = dim + before[i] + after[i];
     if (dim.constant().value_or(0) < 0)
       return emitOptionalError(loc, "(C3) dimension ", i, " becomes ", dim.str());

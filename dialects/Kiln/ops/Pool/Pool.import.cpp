@@ -33,9 +33,11 @@ static FailureOr<SmallVector<int64_t>> perAxis(NodeImporter &n, StringRef name, 
   if (given->size() != spatial)
     return n.invalid(name + " has " + Twine(given->size()) + " entries for " + Twine(spatial) +
                      " spatial axes");
+  // Their products are sizes, and must not wrap.
+  constexpr int64_t most = INT64_C(1) << 31;
   for (int64_t value : *given)
-    if (value < 1)
-      return n.invalid(name + " holds " + Twine(value) + ", expected at least 1");
+    if (value < 1 || value > most)
+      return n.invalid(name + " holds " + Twine(value) + ", expected 1 to " + Twine(most));
   return *given;
 }
 
@@ -63,8 +65,9 @@ static FailureOr<Window> readWindow(NodeImporter &n) {
       return n.invalid("pads has " + Twine(pads->size()) + " entries for " + Twine(spatial) +
                        " spatial axes");
     for (auto [i, pad] : llvm::enumerate(*pads)) {
-      if (pad < 0)
-        return n.invalid("pads holds " + Twine(pad) + ", expected none below 0");
+      constexpr int64_t most = INT64_C(1) << 31;
+      if (pad < 0 || pad > most)
+        return n.invalid("pads holds " + Twine(pad) + ", expected 0 to " + Twine(most));
       w.pads[i] = pad;
     }
   }

@@ -128,10 +128,10 @@ static Results importQuantize(NodeImporter &n) {
     return failure();
   if (!zero)
     zero = n.scalar(*to, 0);
-  Value y = n.create<QuantizeOp>(
-      {n.cast(x, *precision), n.cast(scale, *precision), zero},
-      {n.attr("axis", granularity->axis), n.attr("block_size", granularity->blockSize),
-       n.boolNamed("saturate", n.intAttr("saturate", 1) != 0)});
+  Value y = n.create<QuantizeOp>({n.cast(x, *precision), n.cast(scale, *precision), zero},
+                                 {n.attr("axis", granularity->axis),
+                                  n.attr("block_size", granularity->blockSize),
+                                  n.boolNamed("saturate", n.intAttr("saturate", 1) != 0)});
   if (!y)
     return failure();
   return SmallVector<Value>{y};

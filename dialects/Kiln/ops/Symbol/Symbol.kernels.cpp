@@ -43,9 +43,7 @@ static LogicalResult farthest(KernelBuilder &k, Operation *anchor) {
             Rows::Result::Reduced);
   Value low = arith::IndexCastOp::create(k.b, k.loc, i64, k.size(exprsOf(op.getLow())[0]));
   Value zero = arith::ConstantOp::create(k.b, k.loc, k.b.getI64IntegerAttr(0));
-  auto larger = [&](Value a, Value b) -> Value {
-    return arith::MaxUIOp::create(k.b, k.loc, a, b);
-  };
+  auto larger = [&](Value a, Value b) -> Value { return arith::MaxUIOp::create(k.b, k.loc, a, b); };
   rows.forEach(/*picosecondsPerElement=*/200, /*unroll=*/1, [&](Row &row) {
     Value distance = row.reduce(
         zero,

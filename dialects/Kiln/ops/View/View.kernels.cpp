@@ -52,8 +52,8 @@ static Value resolveShape(ElementBuilder &e, Operation *op, unsigned, ArrayRef<V
   }
   Num total = place.with(e.fromIndex(e.size(elementCount(from)), i64)), isZero = known == zero;
   Num divisor = isZero.select(one, known);
-  Num left = isZero.select(zero, place.with(arith::DivSIOp::create(
-                                     e.b, e.loc, total.value, divisor.value)));
+  Num left = isZero.select(
+      zero, place.with(arith::DivSIOp::create(e.b, e.loc, total.value, divisor.value)));
   isBad = isBad | (unknowns > one) | (estimate > 0x1p62);
   if (resolve.getAllowZero())
     isBad = isBad | (isZero & (unknowns == one));

@@ -1,0 +1,385 @@
+//===- PoolBench.cpp - The pool, or malloc, under one load ----------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// usage: pool-bench record MODEL.so INPUT=1x17[,INPUT=...] ... > TRACE
+//        pool-bench kiln|malloc LOAD OPERATIONS THREADS
+//
+// LOAD is a trace, or pair:BYTES, burst:BYTES, mix. Prints one JSON object. Which
+// malloc it is, LD_PRELOAD says. A trace is what an executor without a memory
+// plan would ask for: each buffer of a model's plan, taken at the launch where
+// its life begins and given back where it ends, for one shape after the other.
+//
+//===----------------------------------------------------------------------===//
+#include "kiln-c/Loader.h"
+
+#include <algorithm>
+#include <atomic>
+#include <bit>
+#include <cinttypes>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <ctime>
+#include <fstream>
+#include <random>
+#include <sstream>
+#include <string>
+#include <thread>
+#include <vector>
+#include <x86intrin.h>
+
+namespace {
+
+/// Takes block `id`, or gives it back when `bytes` is 0.
+struct Step {
+  uint32_t id;
+  uint64_t bytes;
+};
+
+[[noreturn]] void fail(const std::string &text) {
+  std::fprintf(stderr, "pool-bench: %s\n", text.c_str());
+  std::exit(1);
+}
+
+double seconds(clockid_t clock = CLOCK_MONOTONIC) {
+  timespec now;
+  clock_gettime(clock, &now);
+  return double(now.tv_sec) + double(now.tv_nsec) * 1e-9;
+}
+
+/// A line of /proc/self/status, in bytes.
+uint64_t statusBytes(const char *name) {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);)
+    if (line.rfind(name, 0) == 0)
+      return std::stoull(line.substr(std::strlen(name) + 1)) * 1024;
+  return 0;
+}
+
+//===----------------------------------------------------------------------===//
+// Loads
+//===----------------------------------------------------------------------===//
+
+struct Shape {
+  std::string input;
+  std::vector<int64_t> dims;
+};
+
+std::vector<Shape> parseShapes(const std::string &text) {
+  std::vector<Shape> shapes;
+  std::istringstream parts(text);
+  for (std::string part; std::getline(parts, part, ',');) {
+    size_t equals = part.find('=');
+    if (equals == std::string::npos)
+      fail("'" + part + "': expected INPUT=1x17");
+    Shape shape = {part.substr(0, equals), {}};
+    std::istringstream dims(part.substr(equals + 1));
+    for (std::string dim; std::getline(dims, dim, 'x');)
+      shape.dims.push_back(std::stoll(dim));
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+/// Runs the model once for each line of shapes, on zeros.
+void record(const char *path, int count, char **lines) {
+  kiln_artefact *artefact;
+  kiln_model *model;
+  kiln_session *session;
+  if (kiln_open(path, nullptr, &artefact) != KILN_OK ||
+      kiln_model_open(kiln_artefact_api(artefact), nullptr, &model) != KILN_OK ||
+      kiln_session_create(model, nullptr, &session) != KILN_OK)
+    fail(std::string("cannot open ") + path);
+  uint32_t base = 0;
+  for (int line = 0; line != count; ++line) {
+    std::vector<Shape> shapes = parseShapes(lines[line]);
+    std::vector<std::vector<uint8_t>> data;
+    std::vector<DLTensor> tensors;
+    std::vector<const DLTensor *> inputs;
+    for (uint32_t i = 0; const kiln_tensor_spec *spec = kiln_model_input(model, i); ++i) {
+      auto shape = std::find_if(shapes.begin(), shapes.end(),
+                                [&](const Shape &s) { return s.input == spec->name; });
+      if (shape == shapes.end())
+        fail(std::string("no shape for input ") + spec->name);
+      uint64_t bytes = spec->dtype.bits / 8;
+      for (int64_t dim : shape->dims)
+        bytes *= uint64_t(dim);
+      data.emplace_back(bytes);
+      DLTensor tensor = {};
+      tensor.data = data.back().data();
+      tensor.device = {kDLCPU, 0};
+      tensor.dtype = spec->dtype;
+      tensor.ndim = int32_t(shape->dims.size());
+      tensor.shape = shape->dims.data();
+      tensors.push_back(tensor);
+    }
+    for (const DLTensor &tensor : tensors)
+      inputs.push_back(&tensor);
+    kiln_model_info info = {};
+    info.struct_size = sizeof info;
+    kiln_model_get_info(model, &info);
+    std::vector<DLTensor> results(info.num_outputs);
+    std::vector<DLTensor *> outputs;
+    for (DLTensor &result : results)
+      outputs.push_back(&result);
+    if (kiln_run(session, inputs.data(), uint32_t(inputs.size()), outputs.data(), info.num_outputs,
+                 nullptr) != KILN_OK)
+      fail(kiln_session_error(session));
+    kiln_memory_plan plan = {};
+    plan.struct_size = sizeof plan;
+    kiln_session_memory_plan(session, &plan, nullptr, 0);
+    std::vector<kiln_plan_buffer> buffers(plan.num_buffers);
+    kiln_session_memory_plan(session, &plan, buffers.data(), plan.num_buffers);
+    for (uint32_t launch = 0; launch <= plan.num_launches; ++launch) {
+      for (uint32_t i = 0; i != buffers.size(); ++i)
+        if (buffers[i].bytes && buffers[i].first == launch)
+          std::printf("%u %" PRIu64 "\n", base + i, buffers[i].bytes);
+      for (uint32_t i = 0; i != buffers.size(); ++i)
+        if (buffers[i].bytes && buffers[i].last == launch)
+          std::printf("%u 0\n", base + i);
+    }
+    base += uint32_t(buffers.size());
+  }
+  kiln_session_destroy(session);
+  kiln_model_close(model);
+  kiln_close(artefact);
+}
+
+/// Sizes of all scales that drift, and lives of all lengths: what fits in the
+/// holes of one phase does not in those of the next.
+std::vector<Step> mixedLoad() {
+  std::mt19937_64 random(1);
+  std::vector<Step> steps;
+  std::vector<uint32_t> live;
+  uint32_t next = 0;
+  constexpr uint32_t phases = 20, stepsOfPhase = 25000, most = 400;
+  for (uint32_t phase = 0; phase != phases; ++phase)
+    for (uint32_t i = 0; i != stepsOfPhase; ++i) {
+      bool full = live.size() >= most / 4 * (1 + phase % 4);
+      if (full || (!live.empty() && random() % 2)) {
+        size_t at = random() % live.size();
+        steps.push_back({live[at], 0});
+        live[at] = live.back();
+        live.pop_back();
+        continue;
+      }
+      uint64_t scale = uint64_t(1) << (6 + (random() % 12 + phase) % 15);
+      steps.push_back({next, scale + random() % scale});
+      live.push_back(next++);
+    }
+  for (uint32_t id : live)
+    steps.push_back({id, 0});
+  return steps;
+}
+
+std::vector<Step> makeLoad(const std::string &name) {
+  size_t colon = name.find(':');
+  std::string kind = name.substr(0, colon);
+  if (kind == "mix")
+    return mixedLoad();
+  std::vector<Step> steps;
+  if (kind == "pair" || kind == "burst") {
+    uint64_t bytes = std::stoull(name.substr(colon + 1));
+    uint32_t count = kind == "pair" ? 1 : 32;
+    for (uint32_t i = 0; i != count; ++i)
+      steps.push_back({i, bytes / (1 + i % 4)});
+    for (uint32_t i = 0; i != count; ++i)
+      steps.push_back({i, 0});
+    return steps;
+  }
+  std::ifstream file(name);
+  if (!file)
+    fail("cannot open '" + name + "'");
+  for (Step step; file >> step.id >> step.bytes;)
+    steps.push_back(step);
+  if (steps.empty())
+    fail("'" + name + "' has no steps");
+  return steps;
+}
+
+//===----------------------------------------------------------------------===//
+// Allocators
+//===----------------------------------------------------------------------===//
+
+struct Malloc {
+  void *take(uint64_t bytes) { return std::aligned_alloc(64, (bytes + 63) & ~uint64_t(63)); }
+  void give(void *memory, uint64_t) { std::free(memory); }
+};
+
+/// As a session has it: through the table.
+struct Kiln {
+  explicit Kiln(kiln_pool *pool) : cache(pool->api->cache_create(pool)) {}
+  ~Kiln() { cache->api->cache_destroy(cache); }
+  void *take(uint64_t bytes) { return cache->api->cache_allocate(cache, bytes); }
+  void give(void *memory, uint64_t bytes) { cache->api->cache_release(cache, memory, bytes); }
+
+  kiln_pool_cache *cache;
+};
+
+struct Block {
+  uint8_t *memory = nullptr;
+  uint64_t bytes = 0;
+};
+
+/// Time stamp ticks of single steps, one bucket a tick.
+struct Histogram {
+  static constexpr uint64_t kBuckets = 1 << 16;
+  std::vector<uint32_t> buckets = std::vector<uint32_t>(kBuckets);
+  uint64_t count = 0;
+
+  void note(uint64_t ticks) {
+    ++buckets[std::min(ticks, kBuckets - 1)];
+    ++count;
+  }
+  uint64_t quantile(double q) const {
+    auto wanted = uint64_t(q * double(count));
+    uint64_t seen = 0, at = 0;
+    while (at + 1 != kBuckets && (seen += buckets[at]) <= wanted)
+      ++at;
+    return at;
+  }
+};
+
+struct Result {
+  double nanoseconds = 0; // CPU time of a step, without a clock in between
+  Histogram takes, gives;
+  uint64_t peakLive = 0;
+};
+
+enum class Pass { Whole, Single, Touch };
+
+/// Goes through the load again and again, at least `operations` steps.
+template <Pass pass, typename Allocator>
+void play(Allocator &allocator, const std::vector<Step> &steps, std::vector<Block> &blocks,
+          uint64_t operations, Result &result) {
+  uint64_t live = 0;
+  for (uint64_t done = 0; done < operations; done += steps.size())
+    for (const Step &step : steps) {
+      Block &block = blocks[step.id];
+      uint64_t start = pass == Pass::Single ? __rdtsc() : 0;
+      if (step.bytes) {
+        block.memory = static_cast<uint8_t *>(allocator.take(step.bytes));
+        if (!block.memory)
+          fail("no memory");
+        if (pass == Pass::Single)
+          result.takes.note(__rdtsc() - start);
+        block.bytes = step.bytes;
+        *static_cast<volatile uint8_t *>(block.memory) = 1;
+        if (pass == Pass::Touch) {
+          for (uint64_t at = 0; at < step.bytes; at += 4096)
+            static_cast<volatile uint8_t *>(block.memory)[at] = 1;
+          live += step.bytes;
+          result.peakLive = std::max(result.peakLive, live);
+        }
+      } else {
+        allocator.give(block.memory, block.bytes);
+        if (pass == Pass::Single)
+          result.gives.note(__rdtsc() - start);
+        if (pass == Pass::Touch)
+          live -= block.bytes;
+      }
+    }
+}
+
+template <typename Allocator>
+void measure(Allocator &allocator, const std::vector<Step> &steps, uint64_t operations,
+             Result &result) {
+  uint32_t ids = 0;
+  for (const Step &step : steps)
+    ids = std::max(ids, step.id + 1);
+  std::vector<Block> blocks(ids);
+  uint64_t rounds = (operations + steps.size() - 1) / steps.size();
+  play<Pass::Whole>(allocator, steps, blocks, operations / 10, result);
+  // Of this thread alone: a neighbour that takes the CPU is not the allocator's.
+  double start = seconds(CLOCK_THREAD_CPUTIME_ID);
+  play<Pass::Whole>(allocator, steps, blocks, operations, result);
+  result.nanoseconds =
+      (seconds(CLOCK_THREAD_CPUTIME_ID) - start) * 1e9 / double(rounds * steps.size());
+  play<Pass::Single>(allocator, steps, blocks, operations, result);
+}
+
+void bench(bool kiln, const std::string &name, uint64_t operations, uint32_t threads) {
+  std::vector<Step> steps = makeLoad(name);
+  kiln_pool *pool = nullptr;
+  if (kiln && kiln_shared_pool_create(nullptr, &pool) != KILN_OK)
+    fail("no pool");
+  std::vector<Result> results(threads);
+  uint64_t before = statusBytes("VmRSS:");
+  // Memory first: what it costs to hold the load with every page in use.
+  Result touched;
+  uint32_t ids = 0;
+  for (const Step &step : steps)
+    ids = std::max(ids, step.id + 1);
+  std::vector<Block> blocks(ids);
+  auto touch = [&](auto &allocator) {
+    play<Pass::Touch>(allocator, steps, blocks, std::min<uint64_t>(operations, steps.size() * 3),
+                      touched);
+  };
+  if (kiln) {
+    Kiln allocator(pool);
+    touch(allocator);
+  } else {
+    Malloc allocator;
+    touch(allocator);
+  }
+  uint64_t peak = statusBytes("VmHWM:") - before;
+  kiln_pool_stats stats = {};
+  stats.struct_size = sizeof stats;
+  if (pool)
+    kiln_pool_get_stats(pool, &stats);
+  std::vector<std::thread> team;
+  for (uint32_t t = 0; t != threads; ++t)
+    team.emplace_back([&, t] {
+      if (kiln) {
+        Kiln allocator(pool);
+        measure(allocator, steps, operations, results[t]);
+      } else {
+        Malloc allocator;
+        measure(allocator, steps, operations, results[t]);
+      }
+    });
+  for (std::thread &thread : team)
+    thread.join();
+
+  // Ticks in nanoseconds, and what reading the counter twice costs.
+  uint64_t ticks = __rdtsc(), least = UINT64_MAX;
+  double start = seconds();
+  while (seconds() - start < 0.05) {
+    uint64_t first = __rdtsc();
+    least = std::min<uint64_t>(least, __rdtsc() - first);
+  }
+  double scale = (seconds() - start) * 1e9 / double(__rdtsc() - ticks);
+  Result &worst =
+      *std::max_element(results.begin(), results.end(), [](const Result &a, const Result &b) {
+        return a.nanoseconds < b.nanoseconds;
+      });
+  auto time = [&](const Histogram &histogram, double q) {
+    uint64_t at = histogram.quantile(q);
+    return double(at - std::min(at, least)) * scale;
+  };
+  std::printf("{\"load\": \"%s\", \"steps\": %zu, \"threads\": %u, \"step_ns\": %.2f, "
+              "\"take_p50_ns\": %.1f, \"take_p999_ns\": %.1f, \"give_p50_ns\": %.1f, "
+              "\"give_p999_ns\": %.1f, \"peak_live\": %" PRIu64 ", \"peak_memory\": %" PRIu64
+              ", \"peak_used\": %" PRIu64 ", \"peak_reserved\": %" PRIu64 "}\n",
+              name.c_str(), steps.size(), threads, worst.nanoseconds, time(worst.takes, 0.5),
+              time(worst.takes, 0.999), time(worst.gives, 0.5), time(worst.gives, 0.999),
+              touched.peakLive, peak, stats.peak_used, stats.peak_reserved);
+  kiln_pool_destroy(pool);
+}
+
+} // namespace
+
+int main(int argc, char **argv) {
+  std::string mode = argc > 1 ? argv[1] : "";
+  if (mode == "record" && argc > 3)
+    record(argv[2], argc - 3, argv + 3);
+  else if ((mode == "kiln" || mode == "malloc") && argc == 5)
+    bench(mode == "kiln", argv[2], std::stoull(argv[3]),
+          uint32_t(std::clamp(std::atoi(argv[4]), 1, 64)));
+  else
+    fail("usage: record MODEL.so SHAPES..., or kiln|malloc LOAD OPERATIONS THREADS");
+}

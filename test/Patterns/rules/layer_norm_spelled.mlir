@@ -1,0 +1,64 @@
+// RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-apply-algebra{only=layer_norm_spelled}))' | FileCheck %s
+
+// CHECK-LABEL: @match
+// CHECK-SAME:  (%[[X:.*]]: tensor<2x3x8xf32>)
+// CHECK-NEXT:  kiln.standardize %[[X]] {axis = 2 : i64, epsilon = 9.9999997473787516E-6 : f64}
+// CHECK-NEXT:  return
+func.func @match(%x: tensor<2x3x8xf32>) -> tensor<2x3x8xf32> {
+  %eps = kiln.constant dense<1.0e-5> : tensor<f32>
+  %m = kiln.reduce_mean %x {axes = array<i64: 2>, keepdims = true} : (tensor<2x3x8xf32>) -> tensor<2x3x1xf32>
+  %d = kiln.sub %x, %m : (tensor<2x3x8xf32>, tensor<2x3x1xf32>) -> tensor<2x3x8xf32>
+  %s = kiln.mul %d, %d : (tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  %v = kiln.reduce_mean %s {axes = array<i64: 2>, keepdims = true} : (tensor<2x3x8xf32>) -> tensor<2x3x1xf32>
+  %e = kiln.add %v, %eps : (tensor<2x3x1xf32>, tensor<f32>) -> tensor<2x3x1xf32>
+  %r = kiln.sqrt %e : (tensor<2x3x1xf32>) -> tensor<2x3x1xf32>
+  %n = kiln.div %d, %r : (tensor<2x3x8xf32>, tensor<2x3x1xf32>) -> tensor<2x3x8xf32>
+  return %n : tensor<2x3x8xf32>
+}
+
+// Not along the last axes; variance of another value.
+// CHECK-LABEL: @near_misses
+// CHECK-NOT:   kiln.standardize
+func.func @near_misses(%x: tensor<2x3x8xf32>, %y: tensor<2x3x8xf32>) -> (tensor<2x3x8xf32>, tensor<2x3x8xf32>) {
+  %eps = kiln.constant dense<1.0e-5> : tensor<f32>
+  %m = kiln.reduce_mean %x {axes = array<i64: 1>, keepdims = true} : (tensor<2x3x8xf32>) -> tensor<2x1x8xf32>
+  %d = kiln.sub %x, %m : (tensor<2x3x8xf32>, tensor<2x1x8xf32>) -> tensor<2x3x8xf32>
+  %s = kiln.mul %d, %d : (tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  %v = kiln.reduce_mean %s {axes = array<i64: 1>, keepdims = true} : (tensor<2x3x8xf32>) -> tensor<2x1x8xf32>
+  %e = kiln.add %v, %eps : (tensor<2x1x8xf32>, tensor<f32>) -> tensor<2x1x8xf32>
+  %r = kiln.sqrt %e : (tensor<2x1x8xf32>) -> tensor<2x1x8xf32>
+  %n = kiln.div %d, %r : (tensor<2x3x8xf32>, tensor<2x1x8xf32>) -> tensor<2x3x8xf32>
+  %m2 = kiln.reduce_mean %x {axes = array<i64: 2>, keepdims = true} : (tensor<2x3x8xf32>) -> tensor<2x3x1xf32>
+  %d2 = kiln.sub %x, %m2 : (tensor<2x3x8xf32>, tensor<2x3x1xf32>) -> tensor<2x3x8xf32>
+  %d3 = kiln.sub %y, %m2 : (tensor<2x3x8xf32>, tensor<2x3x1xf32>) -> tensor<2x3x8xf32>
+  %s2 = kiln.mul %d2, %d3 : (tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  %v2 = kiln.reduce_mean %s2 {axes = array<i64: 2>, keepdims = true} : (tensor<2x3x8xf32>) -> tensor<2x3x1xf32>
+  %e2 = kiln.add %v2, %eps : (tensor<2x3x1xf32>, tensor<f32>) -> tensor<2x3x1xf32>
+  %r2 = kiln.sqrt %e2 : (tensor<2x3x1xf32>) -> tensor<2x3x1xf32>
+  %n2 = kiln.div %d2, %r2 : (tensor<2x3x8xf32>, tensor<2x3x1xf32>) -> tensor<2x3x8xf32>
+  return %n, %n2 : tensor<2x3x8xf32>, tensor<2x3x8xf32>
+}
+
+// What a pattern names twice must be one value: here only half of a product is
+// what TensorFlow's form has, and the other half is read outside.
+// CHECK-LABEL: @used_twice
+// CHECK:       %[[SHIFT:.*]] = kiln.mul %{{.*}}, %{{.*}} : (tensor<5x1x1xf32>, tensor<5x1x1xf32>)
+// CHECK:       kiln.standardize
+// CHECK:       return %{{.*}}, %[[SHIFT]]
+func.func @used_twice(%x: tensor<5x2x5xf32>, %gamma: tensor<1x1xf32>, %beta: tensor<5x1x1xf32>) -> (tensor<5x2x5xf32>, tensor<5x1x1xf32>) {
+  %0 = kiln.reduce_mean %x {axes = array<i64: 1, 2>, keepdims = true} : (tensor<5x2x5xf32>) -> tensor<5x1x1xf32>
+  %1 = kiln.sub %x, %0 : (tensor<5x2x5xf32>, tensor<5x1x1xf32>) -> tensor<5x2x5xf32>
+  %2 = kiln.mul %1, %1 : (tensor<5x2x5xf32>, tensor<5x2x5xf32>) -> tensor<5x2x5xf32>
+  %3 = kiln.reduce_mean %2 {axes = array<i64: 1, 2>, keepdims = true} : (tensor<5x2x5xf32>) -> tensor<5x1x1xf32>
+  %4 = kiln.constant dense<0.4> : tensor<f32>
+  %5 = kiln.add %3, %4 : (tensor<5x1x1xf32>, tensor<f32>) -> tensor<5x1x1xf32>
+  %6 = kiln.sqrt %5 : (tensor<5x1x1xf32>) -> tensor<5x1x1xf32>
+  %7 = kiln.constant dense<1.0> : tensor<1xf32>
+  %8 = kiln.div %7, %6 : (tensor<1xf32>, tensor<5x1x1xf32>) -> tensor<5x1x1xf32>
+  %9 = kiln.mul %8, %gamma : (tensor<5x1x1xf32>, tensor<1x1xf32>) -> tensor<5x1x1xf32>
+  %10 = kiln.mul %9, %x : (tensor<5x1x1xf32>, tensor<5x2x5xf32>) -> tensor<5x2x5xf32>
+  %11 = kiln.mul %9, %0 : (tensor<5x1x1xf32>, tensor<5x1x1xf32>) -> tensor<5x1x1xf32>
+  %12 = kiln.sub %beta, %11 : (tensor<5x1x1xf32>, tensor<5x1x1xf32>) -> tensor<5x1x1xf32>
+  %13 = kiln.add %12, %10 : (tensor<5x1x1xf32>, tensor<5x2x5xf32>) -> tensor<5x2x5xf32>
+  return %13, %11 : tensor<5x2x5xf32>, tensor<5x1x1xf32>
+}

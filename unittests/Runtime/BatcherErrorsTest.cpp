@@ -1,0 +1,139 @@
+//===- BatcherErrorsTest.cpp - Bad input, no memory, forks ----------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "BatcherSupport.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+using namespace kiln::test;
+
+namespace {
+
+TEST_F(Batcher, AChildOnlyCloses) {
+#ifdef KILN_UNDER_TSAN
+  GTEST_SKIP() << "the sanitizer's own threads do not survive a fork";
+#endif
+  start();
+  Plug plug(*this);
+  Item item(1, 5, 1);
+  ASSERT_EQ(item.submit(batcher), KILN_OK);
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    Item own(1, 5, 2);
+    bool right = own.run(batcher) == KILN_UNSUPPORTED && own.submit(batcher) == KILN_UNSUPPORTED &&
+                 item.wait(batcher) == KILN_UNSUPPORTED &&
+                 kiln_batcher_drain(batcher, UINT64_MAX) == KILN_UNSUPPORTED &&
+                 kiln_batcher_close(batcher, KILN_CLOSE_DRAIN) == KILN_OK;
+    // A new one works.
+    kiln_batcher *fresh = nullptr;
+    right = right && kiln_batcher_create(model, nullptr, &fresh) == KILN_OK &&
+            own.run(fresh) == KILN_OK && kiln_batcher_close(fresh, KILN_CLOSE_DRAIN) == KILN_OK;
+    _exit(right ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
+  plug.pull();
+  EXPECT_EQ(item.wait(batcher), KILN_OK);
+  item.check();
+}
+
+TEST_F(Batcher, BadInputIsAStatus) {
+  options.max_batch = 100000;
+  EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
+  EXPECT_STREQ(error, "max_batch: expected 0 to 65536, got 100000");
+  options.max_batch = 0;
+  options.workers = 65;
+  EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
+  options.workers = 0;
+  options.flags = 0x80;
+  EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
+  options.flags = 0;
+  options.struct_size = 3;
+  EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
+  options.struct_size = sizeof options;
+  EXPECT_EQ(kiln_batcher_create(model, &options, nullptr), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(kiln_batcher_create(nullptr, &options, &batcher), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(batcher, nullptr);
+  start();
+  Item item(2, 5, 1);
+  const DLTensor *inputs[] = {&item.x.view, nullptr, nullptr};
+  DLTensor *outputs[] = {&item.y.view, &item.t.view, &item.ends.view, &item.shared.view};
+  auto submit = [&](uint32_t numInputs, uint32_t numOutputs, bool withOutputs = true) {
+    return kiln_batcher_submit(batcher, inputs, numInputs, withOutputs ? outputs : nullptr,
+                               numOutputs, nullptr, &item.ticket);
+  };
+  EXPECT_EQ(submit(3, 4), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(submit(0, 4), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(submit(1, 3), KILN_INVALID_ARGUMENT);
+  // Neither memory for outputs nor a callback that would see them.
+  EXPECT_EQ(submit(1, 0, false), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(kiln_batcher_submit(batcher, inputs, 1, outputs, 4, nullptr, nullptr),
+            KILN_INVALID_ARGUMENT);
+  outputs[1] = nullptr;
+  EXPECT_EQ(submit(1, 4), KILN_INVALID_ARGUMENT);
+  outputs[1] = &item.t.view;
+  kiln_submit_options how = {};
+  EXPECT_EQ(kiln_batcher_submit(batcher, inputs, 1, outputs, 4, &how, &item.ticket),
+            KILN_INVALID_ARGUMENT);
+  how.struct_size = sizeof how;
+  how.priority = 3;
+  EXPECT_EQ(kiln_batcher_submit(batcher, inputs, 1, outputs, 4, &how, &item.ticket),
+            KILN_INVALID_ARGUMENT);
+  auto with = [&](auto change) {
+    DLTensor kept = item.x.view;
+    change(item.x.view);
+    kiln_status_t status = submit(1, 4);
+    item.x.view = kept;
+    return status;
+  };
+  EXPECT_EQ(with([](DLTensor &x) { x.data = nullptr; }), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(with([](DLTensor &x) { x.ndim = 1; }), KILN_INVALID_SHAPE);
+  EXPECT_EQ(with([](DLTensor &x) { x.ndim = -1; }), KILN_INVALID_SHAPE);
+  EXPECT_EQ(with([](DLTensor &x) { x.shape = nullptr; }), KILN_INVALID_SHAPE);
+  EXPECT_EQ(with([](DLTensor &x) { x.dtype.bits = 64; }), KILN_INVALID_TYPE);
+  EXPECT_EQ(with([](DLTensor &x) { x.device.device_type = kDLCUDA; }), KILN_UNSUPPORTED);
+  int64_t strides[] = {1, 2}, zeroRows[] = {0, 5}, huge[] = {2, int64_t(1) << 62},
+          beyond[] = {2, 513}, negative[] = {-1, 5};
+  EXPECT_EQ(with([&](DLTensor &x) { x.strides = strides; }), KILN_INVALID_SHAPE);
+  for (int64_t *shape : {zeroRows, huge, beyond, negative})
+    EXPECT_EQ(with([&](DLTensor &x) { x.shape = shape; }), KILN_INVALID_SHAPE);
+  EXPECT_EQ(kiln_batcher_close(batcher, 7), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(kiln_batcher_close(nullptr, 0), KILN_OK);
+  EXPECT_EQ(kiln_batcher_wait(batcher, 12345, 0), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(kiln_batcher_drain(nullptr, 0), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(kiln_batcher_get_stats(batcher, nullptr), KILN_INVALID_ARGUMENT);
+  // As it was.
+  EXPECT_EQ(item.run(batcher), KILN_OK);
+  item.check();
+  EXPECT_EQ(kiln_model_close(model), KILN_BUSY);
+}
+
+TEST_F(Batcher, EveryAllocationMayFail) {
+  uint64_t before = api->live_objects();
+  bool reached = false;
+  int64_t count = 0;
+  for (; !reached && count != 300; ++count) {
+    allocationsLeft = count;
+    kiln_status_t status = kiln_batcher_create(model, &options, &batcher);
+    allocationsLeft = -1;
+    ASSERT_TRUE(status == KILN_OK || status == KILN_OUT_OF_MEMORY) << status;
+    reached = status == KILN_OK;
+    if (!reached) {
+      ASSERT_EQ(batcher, nullptr);
+      ASSERT_EQ(api->live_objects(), before) << count;
+    }
+  }
+  EXPECT_TRUE(reached);
+  EXPECT_GT(count, 10);
+  Item item(1, 5, 1);
+  EXPECT_EQ(item.run(batcher), KILN_OK);
+}
+
+} // namespace
