@@ -13,18 +13,18 @@ using namespace kiln;
 
 /// All ways from the value to the result are pointwise ops of its shape.
 static bool isReadInStep(Value value, const KernelTable &table) {
-  // Each value once: there may be more ways to them than anybody can go.
-  llvm::SmallSetVector<Value, 8> reached;
-  reached.insert(value);
-  for (size_t i = 0; i < reached.size(); ++i)
-    for (Operation *user : reached[i].getUsers()) {
+  // There may be 2^ops ways: each value on them is visited once.
+  llvm::SmallSetVector<Value, 8> onTheWay;
+  onTheWay.insert(value);
+  for (size_t i = 0; i < onTheWay.size(); ++i)
+    for (Operation *user : onTheWay[i].getUsers()) {
       if (user->hasTrait<OpTrait::IsTerminator>())
         continue;
       const OpKernels *kernels = table.find(user);
       if (!kernels || !kernels->pointwise || user->getNumResults() != 1 ||
           shapeOf(user->getResult(0)) != shapeOf(value))
         return false;
-      reached.insert(user->getResult(0));
+      onTheWay.insert(user->getResult(0));
     }
   return true;
 }
