@@ -6,19 +6,27 @@
 //===----------------------------------------------------------------------===//
 
 #include "kiln/Codegen/Overwrite.h"
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace kiln;
 
 /// All ways from the value to the result are pointwise ops of its shape.
 static bool isReadInStep(Value value, const KernelTable &table) {
-  return llvm::all_of(value.getUsers(), [&](Operation *user) {
-    if (user->hasTrait<OpTrait::IsTerminator>())
-      return true;
-    const OpKernels *kernels = table.find(user);
-    return kernels && kernels->pointwise && user->getNumResults() == 1 &&
-           shapeOf(user->getResult(0)) == shapeOf(value) && isReadInStep(user->getResult(0), table);
-  });
+  // There may be 2^ops ways: each value on them is visited once.
+  llvm::SmallSetVector<Value, 8> onTheWay;
+  onTheWay.insert(value);
+  for (size_t i = 0; i < onTheWay.size(); ++i)
+    for (Operation *user : onTheWay[i].getUsers()) {
+      if (user->hasTrait<OpTrait::IsTerminator>())
+        continue;
+      const OpKernels *kernels = table.find(user);
+      if (!kernels || !kernels->pointwise || user->getNumResults() != 1 ||
+          shapeOf(user->getResult(0)) != shapeOf(value))
+        return false;
+      onTheWay.insert(user->getResult(0));
+    }
+  return true;
 }
 
 bool kiln::mayOverwrite(Block &body, unsigned argument, const KernelTable &table) {

@@ -128,7 +128,7 @@ class Graph:
                  self.pad: 1, self.resize: 1, self.pool: 2, self.matmul: 4, self.gemm: 2, self.reduce: 2,
                  self.softmax: 1, self.layer_norm: 1, self.gather: 1, self.transpose: 2, self.slice: 1, self.flatten: 1}
         if self.depth < 2:
-            kinds.update({self.branch: 1, self.loop: 1})
+            kinds.update({self.branch: 1, self.loop: 2})
         return self.random.choices(list(kinds), list(kinds.values()))[0]()
 
     def window(self, rank, kernels):
@@ -153,7 +153,9 @@ class Graph:
         x = self.take(3, 4, 4, 5)
         channels, rank = self.shape(x)[1], len(self.shape(x)) - 2
         kernel, window = self.window(rank, [1, 1, 2, 3, 3, 3, 4, 5, 7])
-        if self.chance(0.15):
+        spans = [(k - 1) * d + 1 for k, d in zip(kernel, window["dilations"])]
+        # Strides above the kernel: ONNX Runtime makes the pads negative, Kiln (as TensorFlow) 0.
+        if self.chance(0.15) and all(span >= stride for span, stride in zip(spans, window["strides"])):
             window.pop("pads")
             window["auto_pad"] = self.pick("SAME_UPPER", "SAME_LOWER", "VALID")
         group = self.groups(channels)
@@ -240,9 +242,12 @@ class Graph:
         rank = len(self.shape(x)) - 2
         if self.chance(0.2):
             return self.add("GlobalAveragePool", [x])
-        kernel = [self.pick(2, 3) for _ in range(rank)]
+        kernel, pads = [self.pick(2, 3) for _ in range(rank)], [self.pick(0, 1) for _ in range(2 * rank)]
+        # ONNX Runtime takes a window that does not fit, rounding towards zero; Kiln does not.
+        if any(a.shape[2 + d] + pads[d] + pads[d + rank] < kernel[d] for a in self.values[x] for d in range(rank)):
+            raise Unfit
         return self.add(self.pick("MaxPool", "AveragePool"), [x], kernel_shape=kernel,
-                        strides=[self.pick(1, 2, 3) for _ in range(rank)], pads=[self.pick(0, 1) for _ in range(2 * rank)])
+                        strides=[self.pick(1, 2, 3) for _ in range(rank)], pads=pads)
 
     def matmul(self):
         x = self.take(1, 2, 3, 4)
@@ -318,17 +323,16 @@ class Graph:
     # Control flow -----------------------------------------------------------
 
     def body(self, make):
-        """A subgraph's nodes and constants, and its result, of what `make` adds."""
+        """A subgraph's nodes and constants, and the names and values of its results, which `make` adds."""
         outer = self.nodes, self.constants, set(self.values)
         self.nodes, self.constants = [], list(self.constants)
         known = {c.name for c in self.constants}
         self.depth += 1
         try:
-            result = make()
-            if result in outer[2]:
-                result = self.add("Identity", [result])
+            # Each result is a node's, and none is given twice.
+            results = [self.add("Identity", [result]) for result in make()]
             nodes, constants = self.nodes, [c for c in self.constants if c.name not in known]
-            return nodes, constants, result, self.values[result]
+            return nodes, constants, [(result, self.values[result]) for result in results]
         finally:
             self.depth -= 1
             self.nodes, self.constants = outer[:2]
@@ -339,7 +343,9 @@ class Graph:
         """A few ops on `x` that keep its shape."""
         for _ in range(self.random.randint(1, 3)):
             kind = self.random.random()
-            if kind < 0.5:
+            if kind < 0.15 and self.depth < 2:
+                x = self.random.choice([self.branch, self.loop])(x)
+            elif kind < 0.5:
                 x = self.activation(x)
             elif kind < 0.8 or len(self.shape(x)) != 4:
                 x = self.binary(x) if not self.chance(0.2) else self.add("Softmax", [x], axis=-1)
@@ -348,40 +354,71 @@ class Graph:
                 x = self.add("Conv", [x, self.weights(channels, channels, 3, 3)], pads=[1] * 4)
         return x
 
-    def branch(self):
-        x = self.take(2, 3, 4)
+    def decision(self, make):
+        """A value that the run decides: an input, or within a subgraph a constant or one that is there."""
+        if not self.depth:
+            return self.input([], lambda _: make())
+        made = make()
+        found = [v for v, a in self.values.items() if a[0].dtype == made.dtype and a[0].shape == ()]
+        return self.random.choice(found) if found and self.chance(0.7) else self.constant(made)
+
+    def require_shape(self, values, name):
+        if [v.shape for v in values] != [v.shape for v in self.values[name]]:
+            raise Unfit
+
+    def branch(self, x=None):
+        x = x or self.take(2, 3, 4)
         graphs = []
         for _ in range(2):
-            nodes, constants, result, values = self.body(lambda: self.chain(x))
-            if [v.shape for v in values] != [v.shape for v in self.values[x]]:
-                raise Unfit
-            graphs.append(helper.make_graph(nodes, "branch", [], [value_info(result, values[0])], constants))
-        condition = self.input([], lambda _: np.array(self.chance(0.5)))
+            nodes, constants, (result,) = self.body(lambda: [self.chain(x)])
+            self.require_shape(result[1], x)
+            graphs.append(helper.make_graph(nodes, "branch", [], [value_info(result[0], result[1][0])], constants))
+        condition = self.decision(lambda: np.array(self.chance(0.5)))
         return self.add("If", [condition], then_branch=graphs[0], else_branch=graphs[1])
 
-    def loop(self):
-        x = self.take(2, 3, 4)
-        carried, at, alive = self.name(), self.name(), self.name()
-        # Squashed, so that iterations do not grow.
-        self.values[carried] = self.values[x]
+    def loop(self, x=None):
+        """Carries `x` through a chain; a second value is handed round with it, or grows."""
+        x = x or self.take(2, 3, 4)
+        others = [v for v in self.alike(x) if v not in {c.name for c in self.constants}]
+        second, kind = self.random.choice(others), self.pick("none", "swap", "grow", "keep")
+        scans, ends = self.chance(0.3), self.chance(0.3)
+        carried, other, at, alive = self.name(), self.name(), self.name(), self.name()
+        inside = {carried: self.values[x], other: self.values[second], at: [np.array(0)] * len(SIZES)}
+        self.values.update(inside)
+
+        def make():
+            # Squashed, so that iterations do not grow.
+            results = [self.add("Tanh", [self.chain(carried)])]
+            if kind == "swap":
+                results = [self.add("Tanh", [self.chain(other)]), self.add("Identity", [carried])]
+            elif kind == "grow":
+                results.append(self.add("Concat", [other, results[0]], axis=0))
+            elif kind == "keep":
+                results.append(self.add("Identity", [other]))
+            going = [self.add("Less", [at, self.constant(np.array(self.pick(0, 1), np.int64))])] if ends else []
+            return results + going + ([self.add("Abs", [results[0]])] if scans else [])
         try:
-            nodes, constants, result, values = self.body(lambda: self.add("Tanh", [self.chain(carried)]))
+            nodes, constants, results = self.body(make)
         finally:
-            del self.values[carried]
-        if [v.shape for v in values] != [v.shape for v in self.values[x]]:
-            raise Unfit
-        truth = self.name()
-        nodes = nodes + [helper.make_node("Identity", [alive], [truth])]
-        outputs = [value_info(truth, np.array(True)), value_info(result, values[0])]
-        scans = self.chance(0.3)
-        if scans:
-            outputs.append(value_info(self.name(), values[0]))
-            nodes.append(helper.make_node("Abs", [result], [outputs[-1].name]))
-        graph = helper.make_graph(nodes, "body", [value_info(at, np.array(0)), value_info(alive, np.array(True)),
-                                                  value_info(carried, values[0])], outputs, constants)
+            for name in inside:
+                del self.values[name]
+        self.require_shape(results[0][1], x)
+        states = 1 if kind == "none" else 2
+        if ends:
+            truth = results.pop(states)[0]
+        else:
+            truth = self.name()
+            nodes = nodes + [helper.make_node("Identity", [alive], [truth])]
+        inputs = [value_info(at, np.array(0)), value_info(alive, np.array(True)), value_info(carried, self.values[x][0])]
+        if states == 2:
+            inputs.append(value_info(other, self.values[second][0]))
+        outputs = [value_info(truth, np.array(True))] + [value_info(name, values[0]) for name, values in results]
+        graph = helper.make_graph(nodes, "body", inputs, outputs, constants)
         # The sizes of an empty stack are anyone's choice.
-        trips = self.input([], lambda _: np.array(self.random.randint(int(scans), 3), np.int64))
-        return self.add("Loop", [trips, "", x], 2 if scans else 1, body=graph)
+        trips = self.decision(lambda: np.array(self.random.randint(0, 3), np.int64))
+        if scans and min(values.min() for values in self.values[trips]) < 1:
+            raise Unfit
+        return self.add("Loop", [trips, "", x, second][:2 + states], states + scans, body=graph)
 
 
 def generate(seed):
