@@ -201,6 +201,19 @@ MODELS = {
         [value("x", FLOAT, ["n"]), value("z", FLOAT, ["m"])],
         [value("y", INT64, [1, "k"])],
     ),
+    # What a contraction adds to its sums has dims of its own.
+    "residual": model(
+        [node("MatMul", ["x", "w"], ["a"]), node("Add", ["r", "a"], ["y"])],
+        [value("x", FLOAT, ["b", "s", 4]), value("r", FLOAT, ["b", "s", 4])],
+        [value("y", FLOAT, ["b", "s", 4])],
+        [tensor("w", FLOAT, [4, 4], [float(i) for i in range(16)])],
+    ),
+    "residual-conv": model(
+        [node("Conv", ["x", "w"], ["a"]), node("Add", ["r", "a"], ["y"])],
+        [value("x", FLOAT, ["b", 2, "h", "s"]), value("r", FLOAT, ["b", 2, "h", "s"])],
+        [value("y", FLOAT, ["b", 2, "h", "s"])],
+        [tensor("w", FLOAT, [2, 2, 1, 1], [1.0, 2.0, 3.0, 4.0])],
+    ),
     # A kernel with scratch of a size that only the run knows: the places, last first.
     "late-scratch": model(
         [

@@ -85,7 +85,10 @@ LogicalResult ConvEmitter::emit() {
     shape.axes[2].in = shape.axes[2].out = pixels;
   }
   blocking = chooseBlocking();
-  flatPixels = !phases && canCollapse(k, spec.anchor, 2, shape.rank + 2);
+  // The pixels' count is the index of the last dim: of 1, it would be read as broadcast.
+  bool isColumn = given.axes[2].out.isConstant(1) &&
+                  !(given.axes[0].out.isConstant(1) && given.axes[1].out.isConstant(1));
+  flatPixels = !phases && !isColumn && canCollapse(k, spec.anchor, 2, shape.rank + 2);
 
   image = planeAt = rowAt = k.index(0);
   TileShape stored = tile;

@@ -166,10 +166,15 @@ LogicalResult MatMulEmitter::emit() {
   blockRows = rowsOfBlock();
 
   current.assign(batch.size(), k.index(0));
-  Epilogue ending(k, spec.anchor, tile, [this](ElementBuilder &, Value row, Value column) {
+  // Rows that are counted as one go in a dim that is not 1: an operand's dim of
+  // 1 is read as broadcast, whatever the index.
+  size_t rowDim = batch.size();
+  while (flat && rowDim && shape[rowDim].isConstant(1))
+    --rowDim;
+  Epilogue ending(k, spec.anchor, tile, [this, rowDim](ElementBuilder &, Value row, Value column) {
     Index index(current.begin(), current.end());
-    index.push_back(row);
-    index.push_back(column);
+    index.append({k.index(0), column});
+    index[rowDim] = row;
     return index;
   });
   epilogue = &ending;

@@ -81,7 +81,6 @@ MODELS = {
     "hrnet-w18-small": lambda: timm_model("hrnet_w18_small", 64),
     "xcit-nano": lambda: timm_model("xcit_nano_12_p16_224", 64, img_size=64, depth=2),
     "eva02-tiny": lambda: timm_model("eva02_tiny_patch14_224", 56, img_size=56, depth=2),
-    "mixer": lambda: timm_model("mixer_s32_224", 64, img_size=64, num_blocks=2),
     "pvt-v2-b0": lambda: timm_model("pvt_v2_b0", 64),
     "efficientvit-b0": lambda: timm_model("efficientvit_b0", 64),
 }
