@@ -74,7 +74,7 @@ KILN_LOADER_API int kiln_artefact_is_sealed(const kiln_artefact *artefact);
 
 /* A kiln_reload_fn whose `user` is the artefact: reads from the file that was
  * opened, past the page cache where the file system lets it. The artefact must
- * have its weights in a segment of its own, as kilnc makes it. Since 1.0.
+ * have its weights in a segment of its own, as kilnc makes it. Since 1.1.
  * KILN_IO, KILN_UNSUPPORTED, KILN_OUT_OF_MEMORY. */
 KILN_LOADER_API kiln_status_t kiln_artefact_reload(void *artefact, uint64_t offset, uint64_t size,
                                                    void *into);
@@ -86,7 +86,7 @@ KILN_LOADER_API kiln_status_t kiln_shared_executor_create(const kiln_executor_op
                                                           kiln_executor **executor);
 
 /* A pool whose code is libkiln's, for sessions of any artefacts. `options` may be
- * NULL. Destroy it with kiln_pool_destroy. Since 1.0. */
+ * NULL. Destroy it with kiln_pool_destroy. Since 1.1. */
 KILN_LOADER_API kiln_status_t kiln_shared_pool_create(const kiln_pool_options *options,
                                                       kiln_pool **pool);
 

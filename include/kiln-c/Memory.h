@@ -170,7 +170,7 @@ struct kiln_pool_cache {
 /*--- Calls ------------------------------------------------------------------*/
 
 /* A block of at least `bytes` (0 counts as 1), for inputs and outputs of the
- * caller's. Since 1.0. KILN_OUT_OF_MEMORY, KILN_INVALID_ARGUMENT. */
+ * caller's. Since 1.1. KILN_OUT_OF_MEMORY, KILN_INVALID_ARGUMENT. */
 KILN_INLINE kiln_status_t kiln_pool_allocate(kiln_pool *pool, uint64_t bytes, void **memory) {
   return pool && memory ? pool->api->allocate(pool, bytes, memory) : KILN_INVALID_ARGUMENT;
 }
@@ -178,12 +178,12 @@ KILN_INLINE kiln_status_t kiln_pool_allocate(kiln_pool *pool, uint64_t bytes, vo
 /* Gives a block of kiln_pool_allocate back, from any thread. Of anything else
  * (given back before, another pool's, inside of a block) it says
  * KILN_INVALID_ARGUMENT and does nothing. KILN_DAMAGED: in debug mode, its guard
- * bytes were overwritten; it is given back. NULL is allowed. Since 1.0. */
+ * bytes were overwritten; it is given back. NULL is allowed. Since 1.1. */
 KILN_INLINE kiln_status_t kiln_pool_release(kiln_pool *pool, void *memory) {
   return pool ? pool->api->release(pool, memory) : KILN_INVALID_ARGUMENT;
 }
 
-/* Fills the first stats->struct_size bytes, which the caller sets. Since 1.0. */
+/* Fills the first stats->struct_size bytes, which the caller sets. Since 1.1. */
 KILN_INLINE kiln_status_t kiln_pool_get_stats(kiln_pool *pool, kiln_pool_stats *stats) {
   if (!pool || !stats || stats->struct_size < sizeof(size_t))
     return KILN_INVALID_ARGUMENT;
@@ -193,13 +193,13 @@ KILN_INLINE kiln_status_t kiln_pool_get_stats(kiln_pool *pool, kiln_pool_stats *
 
 /* Gives memory without use back to the source until `keep` bytes of it are
  * left. Sessions that share the pool give back what their latest shapes do not
- * need with their next run. Since 1.0. */
+ * need with their next run. Since 1.1. */
 KILN_INLINE kiln_status_t kiln_pool_trim(kiln_pool *pool, uint64_t keep) {
   return pool ? pool->api->trim(pool, keep) : KILN_INVALID_ARGUMENT;
 }
 
 /* KILN_BUSY, and nothing happens, while a session uses it or a block of it has
- * not been given back. NULL is allowed. Since 1.0. */
+ * not been given back. NULL is allowed. Since 1.1. */
 KILN_INLINE kiln_status_t kiln_pool_destroy(kiln_pool *pool) {
   return pool ? pool->api->destroy(pool) : KILN_OK;
 }

@@ -224,6 +224,11 @@ struct kiln_session {
   const kiln_api *api;
 };
 
+/* Whether the artefact is new enough to have a function of the table: without it,
+ * the call says KILN_UNSUPPORTED. */
+#define KILN_API_HAS(api, function)                                                                \
+  ((api)->struct_size >= offsetof(kiln_api, function) + sizeof((api)->function))
+
 /*--- Models -----------------------------------------------------------------*/
 
 /* Checks that this machine can run the artefact, and gives a handle to it.
@@ -269,34 +274,41 @@ KILN_INLINE size_t kiln_model_error(kiln_model *model, char *text, size_t size) 
 /* Checks the next weights, at least `bytes` of them (0: all), mends what is
  * damaged, and tells events: for a host with a thread to spare. The model must
  * have been opened with integrity options. The reason of a failure is with
- * kiln_model_error. Any thread, also during runs. Since 1.0.
+ * kiln_model_error. Any thread, also during runs. Since 1.1.
  * KILN_INVALID_ARGUMENT, KILN_DAMAGED, KILN_OUT_OF_MEMORY. */
 KILN_INLINE kiln_status_t kiln_model_check(kiln_model *model, uint64_t bytes) {
-  return model ? model->api->model_check(model, bytes) : KILN_INVALID_ARGUMENT;
+  if (!model)
+    return KILN_INVALID_ARGUMENT;
+  return KILN_API_HAS(model->api, model_check) ? model->api->model_check(model, bytes)
+                                               : KILN_UNSUPPORTED;
 }
 
 /* Fills the first stats->struct_size bytes, which the caller sets; zeros where
- * there are no integrity options. Any thread. Since 1.0. */
+ * there are no integrity options. Any thread. Since 1.1. */
 KILN_INLINE kiln_status_t kiln_model_get_integrity(const kiln_model *model,
                                                    kiln_integrity_stats *stats) {
   if (!model || !stats || stats->struct_size < sizeof(size_t))
     return KILN_INVALID_ARGUMENT;
-  return model->api->model_integrity(model, stats);
+  return KILN_API_HAS(model->api, model_integrity) ? model->api->model_integrity(model, stats)
+                                                   : KILN_UNSUPPORTED;
 }
 
 /* Fills the first metrics->struct_size bytes, which the caller sets. Any thread,
- * also during runs. Since 1.0. */
+ * also during runs. Since 1.1. */
 KILN_INLINE kiln_status_t kiln_model_get_metrics(kiln_model *model, kiln_metrics *metrics) {
   if (!model || !metrics || metrics->struct_size < sizeof(size_t))
     return KILN_INVALID_ARGUMENT;
-  return model->api->model_metrics(model, metrics);
+  return KILN_API_HAS(model->api, model_metrics) ? model->api->model_metrics(model, metrics)
+                                                 : KILN_UNSUPPORTED;
 }
 
 /* All figures of the model (runs, its own pool, integrity) in the text format of
  * Prometheus, cut to `size` bytes with the closing NUL; returns the length of
- * all. `text` may be NULL when `size` is 0. Any thread. Since 1.0. */
+ * all. `text` may be NULL when `size` is 0. Any thread. Since 1.1. */
 KILN_INLINE size_t kiln_model_metrics_text(kiln_model *model, char *text, size_t size) {
-  return model ? model->api->model_metrics_text(model, text, size) : 0;
+  return model && KILN_API_HAS(model->api, model_metrics_text)
+             ? model->api->model_metrics_text(model, text, size)
+             : 0;
 }
 
 /*--- Executors (kiln_executor_destroy is in Executor.h) ---------------------*/
@@ -313,11 +325,13 @@ KILN_INLINE kiln_status_t kiln_executor_create(const kiln_api *api,
 /*--- Pools (the rest is in Memory.h) ----------------------------------------*/
 
 /* `options` may be NULL. The pool is the artefact's: destroy it before the
- * artefact is closed. Any thread. Since 1.0. KILN_INVALID_ARGUMENT,
+ * artefact is closed. Any thread. Since 1.1. KILN_INVALID_ARGUMENT,
  * KILN_UNSUPPORTED, KILN_OUT_OF_MEMORY. */
 KILN_INLINE kiln_status_t kiln_pool_create(const kiln_api *api, const kiln_pool_options *options,
                                            kiln_pool **pool) {
-  return api ? api->pool_create(options, pool) : KILN_INVALID_ARGUMENT;
+  if (!api)
+    return KILN_INVALID_ARGUMENT;
+  return KILN_API_HAS(api, pool_create) ? api->pool_create(options, pool) : KILN_UNSUPPORTED;
 }
 
 /*--- Sessions ---------------------------------------------------------------*/
@@ -332,9 +346,10 @@ KILN_INLINE kiln_status_t kiln_session_create(kiln_model *model,
 }
 
 /* The pool that the session uses: for statistics and trims; not to be destroyed
- * unless it is the caller's own. Since 1.0. */
+ * unless it is the caller's own. Since 1.1. */
 KILN_INLINE kiln_pool *kiln_session_pool(kiln_session *session) {
-  return session ? session->api->session_pool(session) : NULL;
+  return session && KILN_API_HAS(session->api, session_pool) ? session->api->session_pool(session)
+                                                             : NULL;
 }
 
 /* Ends the threads of a private executor, frees outputs that the session owns
@@ -407,37 +422,47 @@ KILN_INLINE kiln_status_t kiln_run_managed(kiln_session *session, const DLTensor
 
 /* Writes up to `capacity` rows, one for each launch of the program in its order,
  * and the number of all into `count`. `rows` may be NULL when `capacity` is 0.
- * Since 1.0. KILN_UNSUPPORTED: the session was made without KILN_SESSION_PROFILE.
+ * Since 1.1. KILN_UNSUPPORTED: the session was made without KILN_SESSION_PROFILE.
  * KILN_BUSY, KILN_INVALID_ARGUMENT. */
 KILN_INLINE kiln_status_t kiln_session_profile(kiln_session *session, kiln_profile_row *rows,
                                                uint32_t capacity, uint32_t *count) {
   if (!session || !count || (!rows && capacity))
     return KILN_INVALID_ARGUMENT;
-  return session->api->session_profile(session, rows, capacity, count);
+  return KILN_API_HAS(session->api, session_profile)
+             ? session->api->session_profile(session, rows, capacity, count)
+             : KILN_UNSUPPORTED;
 }
 
-/* The same for the latest launches, oldest first. Since 1.0. */
+/* The same for the latest launches, oldest first. Since 1.1. */
 KILN_INLINE kiln_status_t kiln_session_trace(kiln_session *session, kiln_trace_event *events,
                                              uint32_t capacity, uint32_t *count) {
   if (!session || !count || (!events && capacity))
     return KILN_INVALID_ARGUMENT;
-  return session->api->session_trace(session, events, capacity, count);
+  return KILN_API_HAS(session->api, session_trace)
+             ? session->api->session_trace(session, events, capacity, count)
+             : KILN_UNSUPPORTED;
 }
 
-/* Forgets all rows and events. Since 1.0. KILN_UNSUPPORTED, KILN_BUSY. */
+/* Forgets all rows and events. Since 1.1. KILN_UNSUPPORTED, KILN_BUSY. */
 KILN_INLINE kiln_status_t kiln_session_reset_profile(kiln_session *session) {
-  return session ? session->api->session_reset_profile(session) : KILN_INVALID_ARGUMENT;
+  if (!session)
+    return KILN_INVALID_ARGUMENT;
+  return KILN_API_HAS(session->api, session_reset_profile)
+             ? session->api->session_reset_profile(session)
+             : KILN_UNSUPPORTED;
 }
 
 /* How the arena is laid out for the shapes of the latest call. Fills the first
  * plan->struct_size bytes, which the caller sets, and up to `capacity` buffers;
- * `buffers` may be NULL when that is 0. Since 1.0. KILN_UNSUPPORTED: nothing was
+ * `buffers` may be NULL when that is 0. Since 1.1. KILN_UNSUPPORTED: nothing was
  * run yet. KILN_BUSY, KILN_INVALID_ARGUMENT. */
 KILN_INLINE kiln_status_t kiln_session_memory_plan(kiln_session *session, kiln_memory_plan *plan,
                                                    kiln_plan_buffer *buffers, uint32_t capacity) {
   if (!session || !plan || plan->struct_size < sizeof(size_t) || (!buffers && capacity))
     return KILN_INVALID_ARGUMENT;
-  return session->api->session_memory_plan(session, plan, buffers, capacity);
+  return KILN_API_HAS(session->api, session_memory_plan)
+             ? session->api->session_memory_plan(session, plan, buffers, capacity)
+             : KILN_UNSUPPORTED;
 }
 
 #ifdef __cplusplus

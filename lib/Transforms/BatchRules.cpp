@@ -265,6 +265,13 @@ static StringRef pad(BatchStep &step) {
   return "";
 }
 
+/// What all rows must keep to: a row that does not fails the run, and then the
+/// batcher runs each request alone.
+static StringRef check(BatchStep &step) {
+  step.results.assign(step.op->getNumResults(), Rows());
+  return "";
+}
+
 /// The sizes of a tensor with rows are no rows.
 static StringRef shape(BatchStep &step) {
   auto op = cast<ShapeOp>(step.op);
@@ -456,6 +463,7 @@ BatchRuleTable::BatchRuleTable() {
   add<ConcatOp>(concat);
   add<PadOp>(pad);
   add<ShapeOp>(shape);
+  add<FarthestOp>(check);
 
   add<MatMulOp>(matmul);
   // Positions that max_pool_indices finds count the elements of all rows, so

@@ -201,6 +201,18 @@ MODELS = {
         [value("x", FLOAT, ["n"]), value("z", FLOAT, ["m"])],
         [value("y", INT64, [1, "k"])],
     ),
+    # A kernel with scratch of a size that only the run knows: the places, last first.
+    "late-scratch": model(
+        [
+            node("NonZero", ["x"], ["a"]),
+            node("Shape", ["a"], ["s"]),
+            node("Slice", ["s", "one", "two"], ["k"]),
+            node("TopK", ["a", "k"], ["y", "i"]),
+        ],
+        [value("x", FLOAT, ["n"])],
+        [value("y", INT64, [1, "k"])],
+        [tensor("one", INT64, [1], [1]), tensor("two", INT64, [1], [2])],
+    ),
     # A weight of 1 MiB.
     "large": model(
         [node("Add", ["x", "w"], ["y"])],

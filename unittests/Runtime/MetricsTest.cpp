@@ -263,3 +263,31 @@ TEST_F(Metrics, AHardLimitIsAStatusOfTheRun) {
   session = nullptr;
   EXPECT_EQ(kiln_pool_destroy(pool), KILN_OK);
 }
+
+TEST_F(Metrics, OlderArtefactsLackTheCallsButDoNotCrash) {
+  ASSERT_EQ(create(0), KILN_OK);
+  // As one of version 1.0 would be.
+  kiln_api old = *session->api;
+  old.struct_size = offsetof(kiln_api, batcher_create);
+  std::memset(reinterpret_cast<char *>(&old) + old.struct_size, 0, sizeof old - old.struct_size);
+  kiln_session oldSession = {&old};
+  kiln_model oldModel = {&old};
+  uint32_t count;
+  kiln_pool *pool;
+  kiln_memory_plan plan = {};
+  plan.struct_size = sizeof plan;
+  kiln_metrics now = {};
+  now.struct_size = sizeof now;
+  kiln_integrity_stats stats = {};
+  stats.struct_size = sizeof stats;
+  EXPECT_EQ(kiln_pool_create(&old, nullptr, &pool), KILN_UNSUPPORTED);
+  EXPECT_EQ(kiln_session_pool(&oldSession), nullptr);
+  EXPECT_EQ(kiln_session_profile(&oldSession, nullptr, 0, &count), KILN_UNSUPPORTED);
+  EXPECT_EQ(kiln_session_trace(&oldSession, nullptr, 0, &count), KILN_UNSUPPORTED);
+  EXPECT_EQ(kiln_session_reset_profile(&oldSession), KILN_UNSUPPORTED);
+  EXPECT_EQ(kiln_session_memory_plan(&oldSession, &plan, nullptr, 0), KILN_UNSUPPORTED);
+  EXPECT_EQ(kiln_model_check(&oldModel, 0), KILN_UNSUPPORTED);
+  EXPECT_EQ(kiln_model_get_metrics(&oldModel, &now), KILN_UNSUPPORTED);
+  EXPECT_EQ(kiln_model_get_integrity(&oldModel, &stats), KILN_UNSUPPORTED);
+  EXPECT_EQ(kiln_model_metrics_text(&oldModel, nullptr, 0), 0u);
+}

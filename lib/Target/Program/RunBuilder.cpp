@@ -350,7 +350,7 @@ private:
     release(memory);
   }
 
-  Type kernelType() {
+  LLVM::LLVMFunctionType kernelType() {
     Type i64 = f.b.getI64Type();
     return LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(f.b.getContext()),
                                        {f.pointer, i64, i64, f.pointer});

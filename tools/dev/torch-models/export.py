@@ -15,6 +15,7 @@ class Export:
     inputs: dict  # name of forward's argument -> an example tensor
     dims: dict  # name -> {axis: name of the dynamic dimension}
     outputs: tuple = ()  # of a transformers model: those that are wanted
+    opset: int = None  # the exporter's own choice
 
 
 class Flat(torch.nn.Module):
@@ -51,5 +52,5 @@ def write(name, build, path):
         warnings.simplefilter("ignore")
         torch.onnx.export(
             Flat(model).eval(), tuple(model.inputs.values()), str(path), dynamo=True, external_data=False,
-            input_names=list(model.inputs), dynamic_shapes=shapes,
+            input_names=list(model.inputs), dynamic_shapes=shapes, opset_version=model.opset,
         )

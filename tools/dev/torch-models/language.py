@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Text and sound models of transformers, from small configurations, without pretrained weights."""
+"""Text models of transformers, from small configurations, without pretrained weights."""
 import torch
 
 from export import Export
@@ -126,25 +126,101 @@ def llama_past():
     return with_past(LlamaForCausalLM(llama_config()), layers=2, heads=2, size=16)
 
 
-def whisper_encoder():
-    from transformers import WhisperConfig
-    from transformers.models.whisper.modeling_whisper import WhisperEncoder
+def albert():
+    from transformers import AlbertConfig, AlbertModel
 
-    config = WhisperConfig(
-        d_model=64, encoder_layers=2, encoder_attention_heads=4, encoder_ffn_dim=128, max_source_positions=60
+    config = AlbertConfig(
+        vocab_size=VOCABULARY, embedding_size=32, hidden_size=64, num_hidden_layers=2, num_attention_heads=4,
+        intermediate_size=128,
     )
-    return Export(WhisperEncoder(config), {"input_features": torch.randn(2, 80, 120)}, {"input_features": {0: "batch"}}, ("last_hidden_state",))
+    return text_encoder(AlbertModel(config), "last_hidden_state", "pooler_output")
 
 
-def wav2vec2():
-    from transformers import Wav2Vec2Config, Wav2Vec2ForCTC
+def mpnet():
+    """Relative positions in buckets, as T5's."""
+    from transformers import MPNetConfig, MPNetModel
 
-    config = Wav2Vec2Config(
-        hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128,
-        conv_dim=(32, 32, 32), conv_stride=(5, 4, 2), conv_kernel=(10, 4, 3), num_feat_extract_layers=3,
-        num_conv_pos_embeddings=16, num_conv_pos_embedding_groups=4,
+    config = MPNetConfig(
+        vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128
     )
-    return Export(Wav2Vec2ForCTC(config), {"input_values": torch.randn(2, 2000)}, {"input_values": {0: "batch", 1: "samples"}}, ("logits",))
+    return text_encoder(MPNetModel(config), "last_hidden_state", "pooler_output")
+
+
+def deberta():
+    """Attention to positions apart from contents: GatherElements of the scores."""
+    from transformers import DebertaV2Config, DebertaV2Model
+
+    config = DebertaV2Config(
+        vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, intermediate_size=128,
+        relative_attention=True, max_relative_positions=64, position_buckets=16, pos_att_type=["p2c", "c2p"],
+        norm_rel_ebd="layer_norm", share_att_key=True, position_biased_input=False, max_position_embeddings=64,
+    )
+    return text_encoder(DebertaV2Model(config), "last_hidden_state")
+
+
+def bloom():
+    """Biases by distance (ALiBi) from a running sum of the mask."""
+    from transformers import BloomConfig, BloomForCausalLM
+
+    config = BloomConfig(vocab_size=VOCABULARY, hidden_size=64, n_layer=2, n_head=4)
+    return text_encoder(BloomForCausalLM(config), "logits")
+
+
+def qwen3():
+    """Normalised queries and keys."""
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    config = Qwen3Config(
+        vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        head_dim=16, intermediate_size=128, max_position_embeddings=128,
+    )
+    return text_encoder(Qwen3ForCausalLM(config), "logits")
+
+
+def gemma3():
+    """Layers with a sliding window beside layers without."""
+    from transformers import Gemma3ForCausalLM, Gemma3TextConfig
+
+    config = Gemma3TextConfig(
+        vocab_size=VOCABULARY, hidden_size=64, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+        head_dim=16, intermediate_size=128, max_position_embeddings=128, sliding_window=8,
+        layer_types=["sliding_attention", "full_attention"],
+    )
+    return text_encoder(Gemma3ForCausalLM(config), "logits")
+
+
+def encoder_decoder(module):
+    inputs = {"input_ids": tokens(), "attention_mask": torch.ones(2, 16, dtype=torch.int64), "decoder_input_ids": tokens()[:, :7]}
+    dims = {"input_ids": TOKENS, "attention_mask": TOKENS, "decoder_input_ids": {0: "batch", 1: "past"}}
+    module.config.use_cache = False
+    return Export(module, inputs, dims, ("logits",))
+
+
+def t5():
+    from transformers import T5Config, T5ForConditionalGeneration
+
+    config = T5Config(
+        vocab_size=VOCABULARY, d_model=64, d_kv=16, d_ff=128, num_layers=2, num_decoder_layers=2, num_heads=4,
+        decoder_start_token_id=0,
+    )
+    return encoder_decoder(T5ForConditionalGeneration(config))
+
+
+def bart():
+    from transformers import BartConfig, BartForConditionalGeneration
+
+    config = BartConfig(
+        vocab_size=VOCABULARY, d_model=64, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4,
+        decoder_attention_heads=4, encoder_ffn_dim=128, decoder_ffn_dim=128, max_position_embeddings=128,
+    )
+    return encoder_decoder(BartForConditionalGeneration(config))
+
+
+def attention(build):
+    """The same at opset 24, where the exporter writes Attention and not its parts."""
+    model = build()
+    model.opset = 24
+    return model
 
 
 MODELS = {
@@ -157,6 +233,14 @@ MODELS = {
     "gpt2-past": gpt2_past,
     "llama": llama,
     "llama-past": llama_past,
-    "whisper-encoder": whisper_encoder,
-    "wav2vec2": wav2vec2,
+    "albert": albert,
+    "mpnet": mpnet,
+    "deberta": deberta,
+    "bloom": bloom,
+    "qwen3": qwen3,
+    "gemma3": gemma3,
+    "t5": t5,
+    "bart": bart,
+    "bert-opset24": lambda: attention(bert),
+    "llama-past-opset24": lambda: attention(llama_past),
 }

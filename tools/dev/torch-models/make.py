@@ -26,10 +26,11 @@ def main():
     options = parser.parse_intermixed_args()
     say("importing torch")
     import language
+    import sound
     import vision
     from export import write
 
-    models = {**language.MODELS, **vision.MODELS}
+    models = {**language.MODELS, **sound.MODELS, **vision.MODELS}
     if options.list:
         print("\n".join(models))
         return 0
