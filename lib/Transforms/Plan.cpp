@@ -89,11 +89,29 @@ private:
     for (auto [i, value] : llvm::enumerate(end->getOperands())) {
       Value origin = originOf(value);
       auto index = b.getI64IntegerAttr(static_cast<int64_t>(i));
-      if (!claim(origin, end->getBlock(), [this, index](Location loc, Type type) -> Value {
+      if (!isSizeKnownBehind(origin, value.getType()) ||
+          !claim(origin, end->getBlock(), [this, index](Location loc, Type type) -> Value {
             return plan::OutputOp::create(b, loc, type, index);
           }))
         copies.push_back({value, static_cast<int64_t>(i)});
     }
+  }
+
+  /// Whether sizes of this type do not wait for something after the op that makes
+  /// `origin`: an output's memory is asked for when that is launched.
+  static bool isSizeKnownBehind(Value origin, Type type) {
+    Operation *maker = origin.getDefiningOp();
+    if (!maker || type == origin.getType())
+      return true;
+    llvm::StringSet<> later;
+    for (Operation *op = maker->getNextNode(); op; op = op->getNextNode())
+      if (auto symbols = op->getAttrOfType<ArrayAttr>("symbols"))
+        for (StringAttr symbol : symbols.getAsRange<StringAttr>())
+          later.insert(symbol.getValue());
+    bool known = true;
+    for (const Expr &dim : shapeOf(cast<RankedTensorType>(type)))
+      dim.forEachSymbol([&](StringRef name) { known &= !later.contains(name); });
+    return known;
   }
 
   /// The fusion or stack in `block` that is a value shall be where `place` says,

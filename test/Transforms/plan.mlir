@@ -231,3 +231,20 @@ func.func @phases(%x: tensor<1x4x8x8xf32>) -> (tensor<1x4x16x16xf32>, tensor<1x4
     : (tensor<1x4x8x8xf32>, tensor<4x4x2x2xf32>) -> tensor<1x4x512x512xf32>
   return %0, %1 : tensor<1x4x16x16xf32>, tensor<1x4x512x512xf32>
 }
+
+// -----
+
+// The sizes of the output are known after its elements: they are computed
+// elsewhere and copied.
+// CHECK:       plan.program @output_of_later_sizes
+// CHECK:       %[[A:.*]] = plan.alloc : tensor<4xf32>
+// CHECK:       plan.launch @{{.*}} outs(%[[A]] :
+// CHECK:       plan.bind
+// CHECK:       plan.output 0 : tensor<?x?xf32, #kiln.dims<"a", "b">>
+func.func @output_of_later_sizes(%x: tensor<4xf32>, %s: tensor<2xi64>) -> tensor<?x?xf32, #kiln.dims<"a", "b">> {
+  %0 = kiln.relu %x : (tensor<4xf32>) -> tensor<4xf32>
+  %1 = kiln.add %s, %s : (tensor<2xi64>, tensor<2xi64>) -> tensor<2xi64>
+  kiln.bind %1 ["a", "b"] : tensor<2xi64>
+  %2 = kiln.reshape %0 {shape = #kiln.exprs<"a", "b">} : (tensor<4xf32>) -> tensor<?x?xf32, #kiln.dims<"a", "b">>
+  return %2 : tensor<?x?xf32, #kiln.dims<"a", "b">>
+}

@@ -297,11 +297,13 @@ def sizes_beyond_integers(check):
     scalars = {"a": np.array(0), "b": np.array(2**60), "c": np.array(1)}
     for m in (
         model([node("Range", "a b c", "y")], "", "y:i64[N]", scalars),
-        model([node("ConstantOfShape", "s", "y")], "", "y:f32[A,B]", {"s": i64([2**30, 2**30])}),
         model([node("Expand", "x s", "y")], "x:f32[1]", "y:f32[A]", {"s": i64([2**61])}),
     ):
         feeds = {"x": f32([1])} if m.graph.input else {}
         check.compile(m).expect_error(feeds, ("memory", "impossible"))
+    # An output that is a constant would have to be a part of the artefact.
+    constant = model([node("ConstantOfShape", "s", "y")], "", "y:f32[A,B]", {"s": i64([2**30, 2**30])})
+    check.error(constant, "memory", codes=(FILE,))
 
 
 @case("RT012-doubled-users")
