@@ -26,27 +26,7 @@ def wav2vec2():
     return Export(Wav2Vec2ForCTC(config), {"input_values": torch.randn(2, 2000)}, {"input_values": {0: "batch", 1: "samples"}}, ("logits",))
 
 
-class Encoder(torch.nn.Module):
-    """Of a codec the part before its codes."""
-
-    def __init__(self, model):
-        super().__init__()
-        self.encoder = model.encoder
-
-    def forward(self, x):
-        return self.encoder(x)
-
-
-def encodec():
-    """Causal convolutions, reflected edges, two LSTM layers."""
-    from transformers import EncodecConfig, EncodecModel
-
-    config = EncodecConfig(num_filters=8, hidden_size=32, upsampling_ratios=[4, 2])
-    return Export(Encoder(EncodecModel(config)), {"x": torch.randn(2, 1, 1000)}, {"x": {0: "batch", 2: "samples"}})
-
-
 MODELS = {
     "whisper-encoder": whisper_encoder,
     "wav2vec2": wav2vec2,
-    "encodec": encodec,
 }
