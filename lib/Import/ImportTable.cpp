@@ -203,6 +203,20 @@ Value NodeImporter::reshape(Value value, ArrayRef<Expr> shape) {
   return create<ReshapeOp>({value}, {exprsNamed("shape", shape)});
 }
 
+Value NodeImporter::oneElement(Value value, const Twine &what) {
+  if (!value)
+    return nullptr;
+  Expr count = elementCount(shapeOf(value));
+  if (count == Expr(1))
+    return value;
+  if (count.constant()) {
+    (void)invalid(what + " is not one element");
+    return nullptr;
+  }
+  require(count, 1, what + " is one element");
+  return reshape(value, {});
+}
+
 Value NodeImporter::cast(Value value, Type elementType) {
   if (!value || elementTypeOf(value) == elementType)
     return value;

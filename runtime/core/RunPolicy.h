@@ -1,4 +1,4 @@
-//===- RunPolicy.h - Whether a team pays for a run ----------- -*- C++ -*--===//
+//===- RunPolicy.h - Whether a team pays for a run --------------*- C++ -*-===//
 //
 // Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception

@@ -295,6 +295,11 @@ TEST(Conv, Epilogue) {
   c.extraArguments = ", %col: tensor<10xf32>";
   c.epilogue = "%z = kiln.add %y, %col : ($y, tensor<10xf32>) -> $y";
   checkConv(c);
+  // One element a row: the last dim has size 1, but must not count the pixels.
+  ConvCase narrow{{"1", "5", "25", "1"}, {"12", "5", "1", "1"}};
+  narrow.extraArguments = ", %row: tensor<25x1xf32>";
+  narrow.epilogue = "%z = kiln.add %y, %row : ($y, tensor<25x1xf32>) -> $y";
+  checkConv(narrow);
 }
 
 /// The input comes through another op: nothing may be read in place.

@@ -167,6 +167,9 @@ public:
   mlir::Value int64s(llvm::ArrayRef<int64_t> values);
   /// `value` under a new shape of equal element count (kiln.reshape).
   mlir::Value reshape(mlir::Value value, llvm::ArrayRef<Expr> shape);
+  /// `value` if it has one element; made a scalar, and checked at run time, where
+  /// the number of elements is not known; null (reported) when it is another.
+  mlir::Value oneElement(mlir::Value value, const llvm::Twine &what);
   /// `value` cast to an element type, itself when it has it.
   mlir::Value cast(mlir::Value value, mlir::Type elementType);
   /// Elements of a constant as doubles, else nothing.

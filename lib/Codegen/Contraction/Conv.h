@@ -26,7 +26,8 @@ struct Axis {
   Expr in = 1, out = 1, pad = 0;
   int64_t kernel = 1, stride = 1, dilation = 1, spread = 1;
 
-  /// Remainders by the stride at which some tap reads, and their distance.
+  /// Remainders by the stride at which taps read, and their distance. Those that
+  /// only a longer kernel would read count as well.
   int64_t phaseStep() const { return std::gcd(stride, dilation); }
   int64_t phases() const { return kernel == 1 ? 1 : stride / phaseStep(); }
   /// Where a tap reads: its phase, and how many steps of the stride it is ahead.

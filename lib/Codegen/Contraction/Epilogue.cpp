@@ -135,6 +135,10 @@ bool contraction::canCollapse(KernelBuilder &k, Operation *anchor, size_t first,
       all &= present && dims[d - lead] == shape[d];
       none &= !present || dims[d - lead].isConstant(1);
     }
+    // What is broadcast is read at 0 along a dim of size 1, but the last of the
+    // dims is the one that counts through all of them.
+    if (!none && dims != shape && shape[last - 1].isConstant(1))
+      return false;
     return all || none;
   };
   SmallVector<Value> work(k.results());

@@ -46,7 +46,7 @@ private:
   void transformColumns(const Segment &segment, Value channel);
   void emitTile(int64_t height, Value row, Value group);
   void multiply(int64_t height, int64_t vectors, Value row, Value group);
-  void transformOutput(int64_t height, Value r, Value channel, const Segment &segment);
+  void transformOutput(Value r, Value channel, const Segment &segment);
   void storeOutput(Value channel, const Segment &segment, Value tile, Value row, Value i);
 
   SmallVector<Value> byInput(ArrayRef<Value> x);
@@ -62,6 +62,9 @@ private:
   Value inBlock(const Segment &segment, Value tile) {
     return math.sub(math.add(math.mul(segment.y, tilesX), tile), first);
   }
+  /// Elements of the transformed input a point: the last channel's last vector
+  /// may reach past the block.
+  int64_t inputPitch() const { return channels * tile.columns() + lanes; }
   double inputCost() const;
   int64_t chooseOutputBlocks() const;
 
@@ -219,7 +222,7 @@ void WinogradEmitter::transformRows(const Segment &segment) {
 }
 
 void WinogradEmitter::transformColumns(const Segment &segment, Value channel) {
-  Value plane = math.add(math.mul(k.index(channels), tile.columns()), lanes);
+  Value plane = k.index(inputPitch());
   k.loop(segment.from, segment.to, lanes, [&](Value x) {
     Value at = math.add(math.mul(channel, tile.columns()), inBlock(segment, x));
     for (int64_t i = 0; i < points; ++i) {
@@ -245,7 +248,7 @@ void WinogradEmitter::transformColumns(const Segment &segment, Value channel) {
 
 void WinogradEmitter::multiply(int64_t height, int64_t vectors, Value row, Value group) {
   TileShape shape = {height, vectors, lanes};
-  Value plane = math.add(math.mul(k.index(channels), tile.columns()), lanes);
+  Value plane = k.index(inputPitch());
   Value base = math.mul(math.add(math.mul(group, outputs), row), points * points * channels);
   MicroKernel kernel(k, type);
   k.loop(k.index(0), k.index(points * points), 1, [&](Value point) {
@@ -282,11 +285,11 @@ void WinogradEmitter::emitTile(int64_t height, Value row, Value group) {
     multiply(height, tile.vectors, row, group);
   k.loop(k.index(0), k.index(height), 1, [&](Value r) {
     Value channel = math.add(math.add(math.mul(group, outputs), row), r);
-    forSegments([&](const Segment &segment) { transformOutput(height, r, channel, segment); });
+    forSegments([&](const Segment &segment) { transformOutput(r, channel, segment); });
   });
 }
 
-void WinogradEmitter::transformOutput(int64_t, Value r, Value channel, const Segment &segment) {
+void WinogradEmitter::transformOutput(Value r, Value channel, const Segment &segment) {
   k.loop(segment.from, segment.to, lanes, [&](Value x) {
     Value at = math.add(math.mul(r, tile.columns()), inBlock(segment, x));
     // Along columns, then along rows.
@@ -377,7 +380,7 @@ LogicalResult WinogradEmitter::emit() {
   outputBlocks = chooseOutputBlocks();
   linePitch = columnTiles * Expr(m) + Expr((m + 1) * lanes + m);
   Expr lineCount = linePitch * Expr(points);
-  int64_t inputCount = square * (channels * tile.columns() + lanes),
+  int64_t inputCount = square * inputPitch(),
           productCount = square * tile.rows * tile.columns() + lanes;
   Expr lineAt = k.reserveScratch(lineCount * Expr(bytes)),
        inputAt = k.reserveScratch(inputCount * bytes),

@@ -116,9 +116,9 @@ static FailureOr<Values> importRestInBranches(NodeImporter &n, Value condition, 
 }
 
 static FailureOr<Values> importIf(NodeImporter &n) {
-  Value condition = n.input(0);
-  if (elementCount(shapeOf(condition)) != Expr(1))
-    return n.invalid("the condition is not one element");
+  Value condition = n.oneElement(n.input(0), "the condition");
+  if (!condition)
+    return failure();
   if (auto known = n.constantInts(condition))
     return n.importGraph((*known)[0] ? "then_branch" : "else_branch", {});
   condition = n.reshape(condition, {});
@@ -321,9 +321,9 @@ static FailureOr<Values> importLoop(NodeImporter &n) {
     trips = Expr::max(0, (*given)[0]);
   }
   if (n.hasInput(1)) {
-    Value condition = n.input(1);
-    if (elementCount(shapeOf(condition)) != Expr(1))
-      return n.invalid("cond is not one element");
+    Value condition = n.oneElement(n.input(1), "cond");
+    if (!condition)
+      return failure();
     if (auto known = n.constantInts(condition))
       trips = (*known)[0] ? trips : Expr(0);
     else
@@ -344,9 +344,9 @@ static FailureOr<Values> importLoop(NodeImporter &n) {
     if (outputs->size() < inits.size() + 1)
       return n.invalid("the body does not yield every carried value");
     ArrayRef<Value> rest = ArrayRef(*outputs).drop_front();
-    Value goOn = (*outputs)[0];
-    if (elementCount(shapeOf(goOn)) != Expr(1))
-      return n.invalid("the body's condition is not one element");
+    Value goOn = n.oneElement((*outputs)[0], "the body's condition");
+    if (!goOn)
+      return failure();
     auto known = n.constantInts(goOn);
     trips = known && !(*known)[0] ? Expr::min(most, 1) : most;
     return Body{known ? Value() : goOn, Values(rest.take_front(inits.size())),

@@ -58,11 +58,9 @@ static FailureOr<SmallVector<Value>> importSuppression(NodeImporter &n) {
     most = Expr::min(Expr::max(0, (*given)[0]), boxShape[1]);
   }
   auto threshold = [&](unsigned i, double otherwise) {
-    return n.hasInput(i) ? n.reshape(n.input(i), {}) : n.scalar(n.b.getF32Type(), otherwise);
+    return n.hasInput(i) ? n.reshape(n.oneElement(n.input(i), "input " + Twine(i)), {})
+                         : n.scalar(n.b.getF32Type(), otherwise);
   };
-  for (unsigned i : {3u, 4u})
-    if (n.hasInput(i) && elementCount(shapeOf(n.input(i))) != Expr(1))
-      return n.invalid("input " + Twine(i) + " is not one number");
   Value operands[] = {boxes, scores, threshold(3, 0),
                       threshold(4, -std::numeric_limits<double>::infinity())};
   for (Value operand : operands)

@@ -13,9 +13,9 @@ using namespace kiln;
 
 /// The depth may be of any numeric type.
 static FailureOr<Expr> depthOf(NodeImporter &n) {
-  Value depth = n.input(1);
-  if (elementCount(shapeOf(depth)) != Expr(1))
-    return n.invalid("depth is not one number");
+  Value depth = n.oneElement(n.input(1), "depth");
+  if (!depth)
+    return failure();
   if (!isa<FloatType>(elementTypeOf(depth))) {
     auto numbers = n.exprs(1);
     if (failed(numbers))

@@ -49,9 +49,11 @@ static FailureOr<Value> padValue(NodeImporter &n) {
     return n.scalar(type, n.floatAttr("value", 0));
   if (!n.hasInput(2))
     return n.scalar(type, 0);
-  Value value = n.input(2);
-  if (elementCount(shapeOf(value)) != Expr(1) || elementTypeOf(value) != type)
-    return n.invalid("constant_value is not a scalar of the input's type");
+  Value value = n.oneElement(n.input(2), "constant_value");
+  if (!value)
+    return failure();
+  if (elementTypeOf(value) != type)
+    return n.invalid("constant_value is not of the input's type");
   return n.reshape(value, {});
 }
 

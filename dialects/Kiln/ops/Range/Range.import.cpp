@@ -36,9 +36,10 @@ static std::optional<Expr> symbolicCount(NodeImporter &n) {
 static FailureOr<SmallVector<Value>> importRange(NodeImporter &n) {
   SmallVector<Value> scalars;
   for (unsigned i = 0; i < 3; ++i) {
-    if (elementCount(shapeOf(n.input(i))) != Expr(1))
-      return n.invalid("input " + Twine(i) + " is not a scalar");
-    scalars.push_back(n.reshape(n.input(i), {}));
+    Value scalar = n.oneElement(n.input(i), "input " + Twine(i));
+    if (!scalar)
+      return failure();
+    scalars.push_back(n.reshape(scalar, {}));
   }
   if (auto delta = n.constantFloats(n.input(2)); delta && (*delta)[0] == 0)
     return n.invalid("delta is 0");
