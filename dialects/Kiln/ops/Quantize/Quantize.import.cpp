@@ -30,6 +30,13 @@ static bool isOneElement(Value parameter) { return elementCount(shapeOf(paramete
 /// scale's shape, which the operator demands.
 static FailureOr<Granularity> alignParameters(NodeImporter &n, Value &scale, Value &zero) {
   Value x = n.input(0);
+  // One of them has one element, and of the other only the run knows how many.
+  if (zero && rankOf(zero) != rankOf(scale)) {
+    if (isOneElement(scale) && !elementCount(shapeOf(zero)).constant())
+      zero = n.oneElement(zero, "the zero point");
+    if (isOneElement(zero) && !elementCount(shapeOf(scale)).constant())
+      scale = n.oneElement(scale, "the scale");
+  }
   Shape shape = shapeOf(x), scales = shapeOf(scale);
   int64_t blockSize = n.intAttr("block_size", 0), given = n.intAttr("axis", 1);
   if (blockSize < 0)
