@@ -224,25 +224,10 @@ void ConvEmitter::emitTiles(int64_t vectors, const OutputBlock &block, Value gro
                             Value to, Value pixel, Value valid) {
   TileShape shape = tile;
   shape.vectors = vectors;
-  Value blocks = k.index(blocking.outputBlocks), full = k.index(split.full);
-  auto tileAt = [&](Value block) { return math.div(math.mul(block, full), blocks); };
-  if (split.full > 0)
-    k.loop(math.mul(tileAt(from), tile.rows), math.mul(tileAt(to), tile.rows), tile.rows,
-           [&](Value row) { emitTile(shape, row, block, group, pixel, valid); });
-  if (split.rest.empty())
-    return;
-  auto rest = [&] {
-    int64_t row = split.full * tile.rows;
-    for (int64_t rows : split.rest) {
-      shape.rows = rows;
-      emitTile(shape, k.index(row), block, group, pixel, valid);
-      row += rows;
-    }
-  };
-  if (blocking.outputBlocks == 1)
-    rest();
-  else
-    k.branch(math.compare(arith::CmpIPredicate::eq, to, blocks), rest);
+  forTiles(k, split, tile, blocking.outputBlocks, from, to, [&](int64_t height, Value row) {
+    shape.rows = height;
+    emitTile(shape, row, block, group, pixel, valid);
+  });
 }
 
 /// A vector of staged elements for pixels that may span rows.

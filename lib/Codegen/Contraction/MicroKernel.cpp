@@ -73,6 +73,31 @@ RowSplit contraction::splitRows(int64_t rows, const TileShape &tile) {
   return split;
 }
 
+void contraction::forTiles(KernelBuilder &k, const RowSplit &split, const TileShape &tile,
+                           int64_t blocks, Value from, Value to,
+                           function_ref<void(int64_t, Value)> body) {
+  IndexMath math(k.b, k.loc);
+  Value all = k.index(blocks), full = k.index(split.full);
+  auto firstRow = [&](Value block) {
+    return math.mul(math.div(math.mul(block, full), all), tile.rows);
+  };
+  if (split.full > 0)
+    k.loop(firstRow(from), firstRow(to), tile.rows, [&](Value row) { body(tile.rows, row); });
+  if (split.rest.empty())
+    return;
+  auto rest = [&] {
+    int64_t row = split.full * tile.rows;
+    for (int64_t height : split.rest) {
+      body(height, k.index(row));
+      row += height;
+    }
+  };
+  if (blocks == 1)
+    rest();
+  else
+    k.branch(math.compare(arith::CmpIPredicate::eq, to, all), rest);
+}
+
 int64_t contraction::thinRows(const TileShape &tile) {
   return std::min<int64_t>(llvm::divideCeil(minChains, tile.vectors), tile.rows);
 }

@@ -35,6 +35,20 @@ private:
   bool transposed;
 };
 
+/// Takes ":<number>" for each part off the front of a layout's text; and back.
+inline void consumeNumbers(llvm::StringRef &text, llvm::ArrayRef<int64_t *> parts) {
+  for (int64_t *part : parts) {
+    text.consume_front(":");
+    (void)text.consumeInteger(10, *part);
+  }
+}
+inline std::string numbersText(llvm::StringRef name, llvm::ArrayRef<int64_t> parts) {
+  std::string text = name.str();
+  for (int64_t part : parts)
+    text += ":" + std::to_string(part);
+  return text;
+}
+
 /// "panels:<width>:<t or n>": columns in panels of so many, [panel][k][column],
 /// the last filled up with zeros; t when the constant is [.., columns, k].
 struct PanelLayout {
@@ -59,16 +73,12 @@ struct RowLayout {
   bool transposed = false;
 
   std::string str() const {
-    return "rows:" + std::to_string(rows) + ":" + std::to_string(vectors) + ":" +
-           std::to_string(group) + (transposed ? ":t" : ":n");
+    return numbersText("rows", {rows, vectors, group}) + (transposed ? ":t" : ":n");
   }
   static RowLayout parse(llvm::StringRef text) {
     RowLayout layout;
     text.consume_front("rows");
-    for (int64_t *part : {&layout.rows, &layout.vectors, &layout.group}) {
-      text.consume_front(":");
-      (void)text.consumeInteger(10, *part);
-    }
+    consumeNumbers(text, {&layout.rows, &layout.vectors, &layout.group});
     layout.transposed = text == ":t";
     return layout;
   }

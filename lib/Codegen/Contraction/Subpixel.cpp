@@ -18,21 +18,15 @@ using namespace kiln::contraction;
 static constexpr double maxGrowth = 16;
 
 std::string SubpixelLayout::str() const {
-  std::string text = "subpixel:" + std::to_string(rows) + ":" + std::to_string(vectors);
-  for (ArrayRef<int64_t> part : {ArrayRef(strides), ArrayRef(pads)})
-    for (int64_t number : part)
-      text += ":" + std::to_string(number);
-  return text;
+  return numbersText(
+      "subpixel", {rows, vectors, strides[0], strides[1], strides[2], pads[0], pads[1], pads[2]});
 }
 
 SubpixelLayout SubpixelLayout::parse(StringRef text) {
   SubpixelLayout layout;
   text.consume_front("subpixel");
-  for (int64_t *part : {&layout.rows, &layout.vectors, &layout.strides[0], &layout.strides[1],
-                        &layout.strides[2], &layout.pads[0], &layout.pads[1], &layout.pads[2]}) {
-    text.consume_front(":");
-    (void)text.consumeInteger(10, *part);
-  }
+  consumeNumbers(text, {&layout.rows, &layout.vectors, &layout.strides[0], &layout.strides[1],
+                        &layout.strides[2], &layout.pads[0], &layout.pads[1], &layout.pads[2]});
   return layout;
 }
 

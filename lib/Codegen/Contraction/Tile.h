@@ -131,6 +131,12 @@ using PanelElement =
 void packPanel(KernelBuilder &k, const Buffer &target, mlir::Type type, mlir::Value validColumns,
                PanelElement element, const std::optional<StridedColumns> &strided);
 
+/// Calls `body` for the tiles of blocks [from, to) of `blocks`, among which the
+/// whole tiles are shared out; the rest belongs to the last block.
+void forTiles(KernelBuilder &k, const RowSplit &split, const TileShape &tile, int64_t blocks,
+              mlir::Value from, mlir::Value to,
+              llvm::function_ref<void(int64_t height, mlir::Value row)> body);
+
 /// For (outer, inner) in [begin, end) of outer x inner units: `body` gets the
 /// outer index and the range of inner ones.
 void forUnits(KernelBuilder &k, mlir::Value innerCount,

@@ -52,19 +52,13 @@ static constexpr double bytesPerCycle = 6;
 static constexpr double leastGain = 1.15;
 
 std::string WinogradLayout::str() const {
-  std::string text = "winograd";
-  for (int64_t part : {outputs, rows, vectors, group})
-    text += ":" + std::to_string(part);
-  return text + (transposed ? ":t" : ":n");
+  return numbersText("winograd", {outputs, rows, vectors, group}) + (transposed ? ":t" : ":n");
 }
 
 WinogradLayout WinogradLayout::parse(StringRef text) {
   WinogradLayout layout;
   text.consume_front("winograd");
-  for (int64_t *part : {&layout.outputs, &layout.rows, &layout.vectors, &layout.group}) {
-    text.consume_front(":");
-    (void)text.consumeInteger(10, *part);
-  }
+  consumeNumbers(text, {&layout.outputs, &layout.rows, &layout.vectors, &layout.group});
   layout.transposed = text == ":t";
   return layout;
 }

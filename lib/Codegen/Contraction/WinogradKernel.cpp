@@ -420,26 +420,8 @@ LogicalResult WinogradEmitter::emit() {
              k.index(0),
              k.size(columnTiles * Expr(m))};
     transformInput(math.mul(group, channels));
-    Value all = k.index(outputBlocks), full = k.index(split.full);
-    auto tileAt = [&](Value block) {
-      return math.mul(math.div(math.mul(block, full), all), tile.rows);
-    };
-    if (split.full > 0)
-      k.loop(tileAt(from), tileAt(to), tile.rows,
-             [&](Value row) { emitTile(tile.rows, row, group); });
-    auto rest = [&] {
-      int64_t row = split.full * tile.rows;
-      for (int64_t height : split.rest) {
-        emitTile(height, k.index(row), group);
-        row += height;
-      }
-    };
-    if (split.rest.empty())
-      return;
-    if (outputBlocks == 1)
-      rest();
-    else
-      k.branch(math.compare(arith::CmpIPredicate::eq, to, all), rest);
+    forTiles(k, split, tile, outputBlocks, from, to,
+             [&](int64_t height, Value row) { emitTile(height, row, group); });
   });
   return success();
 }

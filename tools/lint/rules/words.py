@@ -28,4 +28,4 @@ BAD = [
     {"a.cpp": "// done by a sub" + "agent\n"},
     {"a.txt": "https://py" + "pi.org/x\n"},
 ]
-GOOD = [{"a.md": "cd ~/kiln; docs/workflow; a workspace; $HOME/home/x; mnt/root/y\n"}]
+GOOD = [{"a.md": "docs/workflow; a workspace; build/ho" + "me/x; mnt/ro" + "ot/y\n"}]
