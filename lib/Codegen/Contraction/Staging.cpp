@@ -160,6 +160,7 @@ void Staging::fillRow(const OutputBlock &block, Value channel, Value plane, Valu
     for (int64_t i = 0; i < 2; ++i) {
       Value column = math.add(math.add(math.mul(j, stride), phases[0].first), i * e.lanes);
       if (e.lanes > 1) {
+        // A value of its own: the builder remembers that its lanes are neighbours.
         column = arith::AddIOp::create(k.b, k.loc, column, nothing);
         e.setConsecutive(column);
       }

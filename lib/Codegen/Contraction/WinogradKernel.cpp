@@ -273,13 +273,12 @@ void WinogradEmitter::multiply(int64_t height, int64_t vectors, Value row, Value
 }
 
 void WinogradEmitter::emitTile(int64_t height, Value row, Value group) {
-  // The last block of tiles may need fewer vectors.
-  Value count = math.sub(end, first);
+  // The last block of tiles may fill one vector at most.
   auto known = tiles.constant();
-  if (tile.vectors == 2 &&
-      !(known && (*known % tile.columns() > lanes || *known % tile.columns() == 0)))
+  int64_t last = known ? *known % tile.columns() : 1;
+  if (tile.vectors == 2 && last > 0 && last <= lanes)
     k.branch(
-        math.compare(arith::CmpIPredicate::sgt, count, k.index(lanes)),
+        math.compare(arith::CmpIPredicate::sgt, math.sub(end, first), k.index(lanes)),
         [&] { multiply(height, 2, row, group); }, [&] { multiply(height, 1, row, group); });
   else
     multiply(height, tile.vectors, row, group);
@@ -345,8 +344,7 @@ void WinogradEmitter::storeOutput(Value channel, const Segment &segment, Value t
 // Units
 //===----------------------------------------------------------------------===//
 
-/// Cycles that transforming the input of a unit takes, in units of a vector
-/// instruction a point.
+/// About how many vector instructions transforming the input of a unit takes.
 double WinogradEmitter::inputCost() const {
   return 4.0 * static_cast<double>(points * points * channels * tile.vectors);
 }

@@ -105,6 +105,7 @@ static void requireChannels(NodeImporter &n, const Expr &channels, const Expr &w
 /// Outputs an image up to which a product of matrices, with the outputs'
 /// channels in lanes, beats a convolution, which has pixels there.
 static constexpr int64_t fewPixels = 8;
+/// Sums and outputs below which a product has too little to do for its packing.
 static constexpr int64_t leastDepth = 16;
 
 /// The windows of each image as rows of a matrix times the weights; null when
