@@ -101,6 +101,12 @@ template <typename T> constexpr DLDataType typeOf() {
   return {code, uint8_t(8 * sizeof(T)), 1};
 }
 
+inline uint64_t countOf(const int64_t *dim, const int64_t *end) {
+  uint64_t count = 1;
+  for (; dim != end; ++dim)
+    count *= uint64_t(*dim);
+  return count;
+}
 } // namespace detail
 
 class Artefact : public detail::Owner<kiln_artefact, detail::closeArtefact> {
@@ -197,12 +203,7 @@ public:
     tensor.shape = shape.data();
     return &tensor;
   }
-  uint64_t elements() const {
-    uint64_t count = 1;
-    for (int64_t dim : shape)
-      count *= uint64_t(dim);
-    return count;
-  }
+  uint64_t elements() const { return detail::countOf(shape.data(), shape.data() + shape.size()); }
 
 private:
   std::vector<int64_t> shape;
@@ -236,10 +237,7 @@ public:
   const DLTensor &tensor() const { return managed->dl_tensor; }
   std::vector<int64_t> shape() const { return {tensor().shape, tensor().shape + tensor().ndim}; }
   uint64_t elements() const {
-    uint64_t count = 1;
-    for (int32_t i = 0; i != tensor().ndim; ++i)
-      count *= uint64_t(tensor().shape[i]);
-    return count;
+    return detail::countOf(tensor().shape, tensor().shape + tensor().ndim);
   }
   /// Throws when the elements are of another type.
   template <typename T> const T *data() const {
