@@ -88,7 +88,7 @@ struct TensorMatMulConfig {
     return tileM > 0 && tileN > 0 && tileK > 0 && warpM > 0 && warpN > 0 && warpM % 16 == 0 &&
            warpN % 16 == 0 && isPowerOfTwo(warpN) && warpN <= 128 && tileM % warpM == 0 &&
            tileN % warpN == 0 && isPowerOfTwo(tileK) && tileK * elementBytes >= 32 &&
-           tileK * elementBytes <= 128 && isPowerOfTwo(tileN) && stages >= 1 && stages <= 8 &&
+           tileK * elementBytes <= 128 && isPowerOfTwo(tileN) && stages >= 2 && stages <= 8 &&
            tileM * tileK * elementBytes / vectorBytes % threads() == 0 &&
            tileN * tileK * elementBytes / vectorBytes % threads() == 0 && threads() <= 1024;
   }

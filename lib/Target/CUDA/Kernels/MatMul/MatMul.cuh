@@ -11,5 +11,6 @@
 #include "Simt.cuh"
 #include "Skinny.cuh"
 #include "SplitK.cuh"
+#include "Tensor.cuh"
 
 #endif // KILN_TARGET_CUDA_KERNELS_MATMUL_CUH

@@ -20,12 +20,12 @@ template <int warps, class Prologue> struct Transpose {
   static constexpr TransposeConfig config{warps};
   static_assert(config.legal(), "not a configuration of Transpose");
   static constexpr int threads = config.threads(), tile = config.tile;
+  template <class R> static constexpr int pitch = TransposeConfig::pitch(sizeof(R));
 
   template <class T, class R>
   __device__ __forceinline__ static void run(const T *x, R *y, int batches, int rows, int columns,
                                              const Prologue &prologue) {
-    constexpr int pitch = TransposeConfig::pitch(sizeof(R));
-    __shared__ R staged[tile][pitch];
+    __shared__ R staged[tile][pitch<R>];
     const int tilesX = (columns + tile - 1) / tile, lane = threadIdx.x % tile,
               warp = threadIdx.x / tile;
     const int row0 = static_cast<int>(blockIdx.x) / tilesX * tile,
