@@ -22,8 +22,8 @@ template <class T> __device__ AttentionTensor<T> dense(T *data, int heads, int r
 
 #define KILN_SIMT_ATTENTION(name, shape, causal, Score, score)                                     \
   extern "C" __global__ void __launch_bounds__(shape::threads)                                     \
-      name(const float *q, const float *k, const float *v, float *y, const float *mask,            \
-           const AttentionExtents *at) {                                                           \
+      name(const float *q, const float *k, const float *v, float *y,                               \
+           [[maybe_unused]] const float *mask, const AttentionExtents *at) {                       \
     const AttentionExtents e = *at;                                                                \
     SimtAttention<shape, causal, 4, Score, Identity<float>>::run(                                  \
         dense(q, e.heads, e.queries, e.headSize), dense(k, e.keyHeads, e.keys, e.headSize),        \
@@ -38,8 +38,8 @@ KILN_SIMT_ATTENTION(simt_masked, Simt128, false, AddMask, (AddMask{mask, e.queri
 
 #define KILN_TENSOR_ATTENTION(name, shape, causal, Score, score)                                   \
   extern "C" __global__ void __launch_bounds__(shape::threads)                                     \
-      name(const __half *q, const __half *k, const __half *v, __half *y, const float *mask,        \
-           const AttentionExtents *at) {                                                           \
+      name(const __half *q, const __half *k, const __half *v, __half *y,                           \
+           [[maybe_unused]] const float *mask, const AttentionExtents *at) {                       \
     const AttentionExtents e = *at;                                                                \
     TensorAttention<shape, causal, Score, Identity<__half>>::run(                                  \
         dense(q, e.heads, e.queries, e.headSize), dense(k, e.keyHeads, e.keys, e.headSize),        \

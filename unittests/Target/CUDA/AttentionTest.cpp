@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Target/CUDA/Kernels/Attention/Attention.config.h"
 #include "HalfFloats.h"
 #include "KernelRunner.h"
+#include "lib/Target/CUDA/Kernels/Attention/Attention.config.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -24,8 +24,8 @@ struct Problem {
   std::vector<float> q, k, v, mask;
 
   Problem(const AttentionExtents &e, Mask kind, unsigned seed)
-      : e(e), kind(kind), q(randomFloats(size_t(e.batches) * e.heads * e.queries * e.headSize, seed,
-                                         -2, 2)),
+      : e(e), kind(kind),
+        q(randomFloats(size_t(e.batches) * e.heads * e.queries * e.headSize, seed, -2, 2)),
         k(randomFloats(size_t(e.batches) * e.keyHeads * e.keys * e.headSize, seed + 1, -2, 2)),
         v(randomFloats(size_t(e.batches) * e.keyHeads * e.keys * e.valueSize, seed + 2)),
         mask(size_t(e.queries) * e.keys) {
@@ -47,10 +47,10 @@ struct Problem {
           for (int key = 0; key < e.keys; ++key) {
             double score = 0;
             for (int d = 0; d < e.headSize; ++d)
-              score += double(q[((size_t(batch) * e.heads + head) * e.queries + query) *
-                                    e.headSize +
-                                d]) *
-                       k[(keyHead * e.keys + key) * e.headSize + d];
+              score +=
+                  double(
+                      q[((size_t(batch) * e.heads + head) * e.queries + query) * e.headSize + d]) *
+                  k[(keyHead * e.keys + key) * e.headSize + d];
             score /= std::sqrt(e.headSize);
             if (kind == Mask::additive)
               score += mask[size_t(query) * e.keys + key];
@@ -89,16 +89,14 @@ template <class Config>
 void expectTraffic(const Launched &launched, const Config &config, const Problem &problem,
                    int bytes) {
   EXPECT_EQ(launched.findings, "");
-  Traffic traffic =
-      attentionTraffic(config, problem.e, problem.kind == Mask::causal, bytes, bytes);
+  Traffic traffic = attentionTraffic(config, problem.e, problem.kind == Mask::causal, bytes, bytes);
   EXPECT_EQ(launched.counts.writtenBytes, static_cast<uint64_t>(traffic.writtenBytes));
   uint64_t masks = problem.kind == Mask::additive
                        ? uint64_t(problem.e.batches) * problem.e.heads * problem.mask.size() * 4
                        : 0;
   // The extents' struct is read by every thread of these tests' kernels.
   uint64_t extents = sizeof(AttentionExtents) * config.threads() *
-                     ceilDiv(problem.e.queries, config.tileQ) * problem.e.heads *
-                     problem.e.batches;
+                     ceilDiv(problem.e.queries, config.tileQ) * problem.e.heads * problem.e.batches;
   EXPECT_LE(launched.counts.readBytes, traffic.readBytes + masks + extents);
   EXPECT_GE(launched.counts.readBytes, traffic.readBytes + masks);
   EXPECT_LE(launched.counts.wavefronts, launched.counts.idealWavefronts) << "bank conflicts";
@@ -149,9 +147,9 @@ TEST_P(TensorAttention, Computes) {
     auto q = runner.upload(half(problem.q)), k = runner.upload(half(problem.k)),
          v = runner.upload(half(problem.v));
     auto y = runner.allocate<uint16_t>(problem.results());
-    Launched launched = runner.launch(kernel, attentionLaunch(config, e), q, k, v, y,
-                                      runner.upload(problem.mask),
-                                      runner.upload(std::vector<AttentionExtents>{e}));
+    Launched launched =
+        runner.launch(kernel, attentionLaunch(config, e), q, k, v, y, runner.upload(problem.mask),
+                      runner.upload(std::vector<AttentionExtents>{e}));
     // Exponentials and results are rounded to fp16.
     problem.expect(fromHalf(runner.download(y), HalfType::f16), 3 * 0x1p-11);
     expectTraffic(launched, config, problem, 2);

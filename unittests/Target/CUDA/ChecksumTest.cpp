@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Target/CUDA/Kernels/Checksum/Checksum.config.h"
 #include "KernelRunner.h"
 #include "kiln/Target/Link/CRC32C.h"
+#include "lib/Target/CUDA/Kernels/Checksum/Checksum.config.h"
 #include <gtest/gtest.h>
 
 using namespace kiln::cuda;

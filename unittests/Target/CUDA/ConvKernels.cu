@@ -45,16 +45,16 @@ extern "C" __global__ void __launch_bounds__(Tile::threads)
                                         g, 4);
 }
 extern "C" __global__ void __launch_bounds__(Tile::threads)
-    conv_3x3(const float *x, const float *w, float *y, int images, int channels,
-             int filters, int height, int width) {
+    conv_3x3(const float *x, const float *w, float *y, int images, int channels, int filters,
+             int height, int width) {
   const Static3x3 g{images, 1, channels, filters, height, width, height, width};
   using Input = Im2colNchw<float, Static3x3>;
   using Result = NchwResult<float, Static3x3, 4, Relu>;
   SimtConv<Tile, 4, Input, Result>::run(w, Input{x, g}, Result{y, g}, g, 4);
 }
 extern "C" __global__ void __launch_bounds__(Tile::threads)
-    conv_1x1(const float *x, const float *w, float *y, int images, int channels,
-             int filters, int height, int width) {
+    conv_1x1(const float *x, const float *w, float *y, int images, int channels, int filters,
+             int height, int width) {
   const Static1x1 g{images, 1, channels, filters, height, width, height, width};
   using Input = Im2colNchw<float, Static1x1, 4>;
   using Result = NchwResult<float, Static1x1, 4, Relu>;

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Target/CUDA/Kernels/Conv/Conv.config.h"
 #include "KernelRunner.h"
+#include "lib/Target/CUDA/Kernels/Conv/Conv.config.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -22,9 +22,22 @@ ConvGeometry geometry(int images, int groups, int channels, int filters, int hei
   auto out = [&](int extent, int kernel, int pad) {
     return (extent + 2 * pad - (kernel - 1) * dilation - 1) / stride + 1;
   };
-  return {images,       groups,      channels, filters, height,   width,    out(height, kernelHeight, padTop),
-          out(width, kernelWidth, padLeft), kernelHeight, kernelWidth, stride, stride, dilation, dilation,
-          padTop,       padLeft};
+  return {images,
+          groups,
+          channels,
+          filters,
+          height,
+          width,
+          out(height, kernelHeight, padTop),
+          out(width, kernelWidth, padLeft),
+          kernelHeight,
+          kernelWidth,
+          stride,
+          stride,
+          dilation,
+          dilation,
+          padTop,
+          padLeft};
 }
 
 struct Problem {
@@ -32,11 +45,10 @@ struct Problem {
   std::vector<float> input, weights, bias;
 
   Problem(const ConvGeometry &g, unsigned seed)
-      : g(g), input(randomFloats(size_t(g.images) * g.groups * g.channels * g.height * g.width,
-                                 seed)),
-        weights(randomFloats(size_t(g.groups) * g.filters * g.channels * g.kernelHeight *
-                                 g.kernelWidth,
-                             seed + 1)),
+      : g(g),
+        input(randomFloats(size_t(g.images) * g.groups * g.channels * g.height * g.width, seed)),
+        weights(randomFloats(
+            size_t(g.groups) * g.filters * g.channels * g.kernelHeight * g.kernelWidth, seed + 1)),
         bias(randomFloats(size_t(g.groups) * g.filters, seed + 2)) {}
 
   size_t results() const {
@@ -64,8 +76,8 @@ struct Problem {
                       ((size_t(filter) * g.channels + channel) * g.kernelHeight + tapY) *
                           g.kernelWidth +
                       tapX;
-                  double product = scale * input[(plane * g.height + y) * g.width + x] *
-                                   double(weights[weight]);
+                  double product =
+                      scale * input[(plane * g.height + y) * g.width + x] * double(weights[weight]);
                   sum += product;
                   magnitude += std::fabs(product);
                 }
@@ -86,10 +98,10 @@ TEST_P(AnyConv, ComputesAndCounts) {
     runner.setSeed(seed);
     Problem problem(g, seed);
     auto result = runner.allocate<float>(problem.results());
-    Launched launched = runner.launch(
-        "conv_any", matMulLaunch(config, convExtents(g), 1), runner.upload(problem.input),
-        runner.upload(problem.weights), result, runner.upload(problem.bias),
-        runner.upload(std::vector<ConvGeometry>{g}));
+    Launched launched =
+        runner.launch("conv_any", matMulLaunch(config, convExtents(g), 1),
+                      runner.upload(problem.input), runner.upload(problem.weights), result,
+                      runner.upload(problem.bias), runner.upload(std::vector<ConvGeometry>{g}));
     EXPECT_EQ(launched.findings, "");
     problem.expect(runner.download(result), 2);
     EXPECT_EQ(launched.counts.uniqueWrittenBytes, problem.results() * 4);
@@ -117,10 +129,9 @@ TEST_P(StaticConv, ComputesAndCounts) {
     runner.setSeed(seed);
     Problem problem(g, seed);
     auto result = runner.allocate<float>(problem.results());
-    Launched launched =
-        runner.launch(kernel, matMulLaunch(config, convExtents(g), 1),
-                      runner.upload(problem.input), runner.upload(problem.weights), result,
-                      g.images, g.channels, g.filters, g.height, g.width);
+    Launched launched = runner.launch(kernel, matMulLaunch(config, convExtents(g), 1),
+                                      runner.upload(problem.input), runner.upload(problem.weights),
+                                      result, g.images, g.channels, g.filters, g.height, g.width);
     EXPECT_EQ(launched.findings, "");
     problem.expect(runner.download(result), 1, 0);
     Traffic traffic = convTraffic(config, g, 1, 4, 4);
@@ -146,10 +157,10 @@ TEST_P(DepthwiseConv, StagesEachWindowOnce) {
     runner.setSeed(seed);
     Problem problem(g, seed);
     auto result = runner.allocate<float>(problem.results());
-    Launched launched = runner.launch("depthwise_any", config.launch(g),
-                                      runner.upload(problem.input), runner.upload(problem.weights),
-                                      result, runner.upload(problem.bias),
-                                      runner.upload(std::vector<ConvGeometry>{g}));
+    Launched launched =
+        runner.launch("depthwise_any", config.launch(g), runner.upload(problem.input),
+                      runner.upload(problem.weights), result, runner.upload(problem.bias),
+                      runner.upload(std::vector<ConvGeometry>{g}));
     EXPECT_EQ(launched.findings, "");
     problem.expect(runner.download(result), 2);
   }

@@ -86,15 +86,13 @@ private:
   template <class... Values>
   Launched launchWith(const char *kernel, const LaunchShape &shape, Values... values) {
     void *pointers[] = {&values..., nullptr};
-    size_t sizes[] = {sizeof(values)..., 0};
-    return launchPointers(kernel, shape, pointers, sizes);
+    return launchPointers(kernel, shape, pointers);
   }
 
   void *allocateBytes(size_t bytes);
   void uploadBytes(void *to, const void *from, size_t bytes);
   void downloadBytes(void *to, const void *from, size_t bytes);
-  Launched launchPointers(const char *kernel, const LaunchShape &shape, void **pointers,
-                          const size_t *sizes);
+  Launched launchPointers(const char *kernel, const LaunchShape &shape, void **pointers);
 
   struct State;
   std::unique_ptr<State> state;

@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Target/CUDA/Kernels/LayerNorm/LayerNorm.config.h"
 #include "HalfFloats.h"
 #include "KernelRunner.h"
+#include "lib/Target/CUDA/Kernels/LayerNorm/LayerNorm.config.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -113,10 +113,10 @@ TEST(LayerNorm, ResidualAndStatistics) {
     problem.measure(true);
     auto sum = runner.allocate<float>(x.size()), result = runner.allocate<float>(x.size());
     auto mean = runner.allocate<float>(rows), scale = runner.allocate<float>(rows);
-    Launched launched = runner.launch("layer_norm_residual", block.launch(rows), runner.upload(x),
-                                      runner.upload(residual), sum, result,
-                                      runner.upload(problem.scale), runner.upload(problem.bias),
-                                      mean, scale, rows, columns);
+    Launched launched =
+        runner.launch("layer_norm_residual", block.launch(rows), runner.upload(x),
+                      runner.upload(residual), sum, result, runner.upload(problem.scale),
+                      runner.upload(problem.bias), mean, scale, rows, columns);
     EXPECT_EQ(launched.findings, "");
     problem.expect(runner.download(result));
     EXPECT_EQ(runner.download(sum), problem.x);
@@ -160,8 +160,8 @@ TEST(LayerNorm, Half) {
        bias = runner.upload(round(problem.bias));
   problem.measure(true);
   auto result = runner.allocate<uint16_t>(rows * columns);
-  Launched launched = runner.launch("layer_norm_f16", wide.launch(rows), x, result, scale, bias,
-                                    rows, columns);
+  Launched launched =
+      runner.launch("layer_norm_f16", wide.launch(rows), x, result, scale, bias, rows, columns);
   EXPECT_EQ(launched.findings, "");
   problem.expect(fromHalf(runner.download(result), HalfType::f16), halfUlp(HalfType::f16));
   EXPECT_EQ(launched.counts.coalescing(), 1);

@@ -123,9 +123,9 @@ TEST(MatMul, SplitKAddsTheParts) {
     EXPECT_EQ(parts.counts.writtenBytes,
               static_cast<uint64_t>(matMulTraffic(medium, e, splits, 4, 4, 4).writtenBytes));
     LaunchShape shape{{ceilDiv(e.m * ceilDiv(e.n, 4), 128), 1, e.batches}, 128, 0};
-    Launched sum = runner.launch("simt_split_sum", shape, workspace, result,
-                                 runner.upload(residual), static_cast<int>(e.m),
-                                 static_cast<int>(e.n), splits);
+    Launched sum =
+        runner.launch("simt_split_sum", shape, workspace, result, runner.upload(residual),
+                      static_cast<int>(e.m), static_cast<int>(e.n), splits);
     EXPECT_EQ(sum.findings, "");
     EXPECT_EQ(sum.counts.coalescing(), 1);
     std::vector<float> got = runner.download(result);
@@ -159,18 +159,18 @@ TEST_P(SkinnyMatMul, ReadsEachWeightOnce) {
     LaunchShape shape{{ceilDiv(e.n, perBlock), 1, e.batches},
                       config.threads(),
                       alongKB ? 0 : config.sharedBytes()};
-    Launched launched = runner.launch(kernel, shape, runner.upload(reference.a),
-                                      runner.upload(reference.b), result,
-                                      runner.upload(reference.bias), static_cast<int>(e.m),
-                                      static_cast<int>(e.n), static_cast<int>(e.k));
+    Launched launched =
+        runner.launch(kernel, shape, runner.upload(reference.a), runner.upload(reference.b), result,
+                      runner.upload(reference.bias), static_cast<int>(e.m), static_cast<int>(e.n),
+                      static_cast<int>(e.k));
     EXPECT_EQ(launched.findings, "");
     std::vector<float> got = runner.download(result);
     for (int64_t batch = 0; batch < e.batches; ++batch)
       for (int64_t row = 0; row < e.m; ++row)
         for (int64_t col = 0; col < e.n; ++col) {
           auto [sum, magnitude] = reference.at(batch, row, col);
-          ASSERT_NEAR(got[(batch * e.m + row) * e.n + col],
-                      std::fmax(0, sum + reference.bias[col]), bound(e, magnitude));
+          ASSERT_NEAR(got[(batch * e.m + row) * e.n + col], std::fmax(0, sum + reference.bias[col]),
+                      bound(e, magnitude));
         }
     EXPECT_EQ(launched.counts.uniqueReadBytes,
               static_cast<uint64_t>(4 * (e.batches * (e.m * e.k + e.k * e.n) + e.n)));

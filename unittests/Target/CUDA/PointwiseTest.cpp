@@ -65,9 +65,9 @@ TEST(Pointwise, Half) {
                         b = toHalf(randomFloats(columns, 2), HalfType::f16),
                         c = toHalf(randomFloats(rows, 3), HalfType::f16);
   auto y = runner.allocate<uint16_t>(a.size());
-  Launched launched = runner.launch("multiply_add_f16", vector8.launch(rows, columns),
-                                    runner.upload(a), runner.upload(b), runner.upload(c), y, rows,
-                                    columns);
+  Launched launched =
+      runner.launch("multiply_add_f16", vector8.launch(rows, columns), runner.upload(a),
+                    runner.upload(b), runner.upload(c), y, rows, columns);
   EXPECT_EQ(launched.findings, "");
   std::vector<float> fa = fromHalf(a, HalfType::f16), fb = fromHalf(b, HalfType::f16),
                      fc = fromHalf(c, HalfType::f16), want(a.size());
@@ -97,9 +97,8 @@ TEST(Quantize, SaturatesAndRoundsToEven) {
     KernelRunner runner("PointwiseKernels");
     runner.setSeed(seed);
     auto y = runner.allocate<int8_t>(x.size());
-    Launched launched =
-        runner.launch("quantize", vector16.launch(rows, columns), runner.upload(x),
-                      runner.upload(scale), runner.upload(zero), y, rows, columns);
+    Launched launched = runner.launch("quantize", vector16.launch(rows, columns), runner.upload(x),
+                                      runner.upload(scale), runner.upload(zero), y, rows, columns);
     EXPECT_EQ(launched.findings, "");
     std::vector<int8_t> got = runner.download(y);
     for (size_t i = 0; i < x.size(); ++i)
@@ -107,9 +106,10 @@ TEST(Quantize, SaturatesAndRoundsToEven) {
 
     std::vector<uint8_t> zeroPoint{3};
     auto bytes = runner.allocate<uint8_t>(x.size());
-    EXPECT_EQ(runner.launch("quantize_u8", vector4.launch(1, x.size()), runner.upload(x),
-                            runner.upload(std::vector<float>{0.5f}), runner.upload(zeroPoint),
-                            bytes, int64_t(1), static_cast<int64_t>(x.size()))
+    EXPECT_EQ(runner
+                  .launch("quantize_u8", vector4.launch(1, x.size()), runner.upload(x),
+                          runner.upload(std::vector<float>{0.5f}), runner.upload(zeroPoint), bytes,
+                          int64_t(1), static_cast<int64_t>(x.size()))
                   .findings,
               "");
     std::vector<uint8_t> gotBytes = runner.download(bytes);
@@ -120,8 +120,9 @@ TEST(Quantize, SaturatesAndRoundsToEven) {
     std::vector<float> rowScale(rows, 0.5f);
     std::vector<int8_t> rowZero{0, 1, -128, 127};
     auto floats = runner.allocate<float>(x.size());
-    EXPECT_EQ(runner.launch("dequantize", vector16.launch(rows, columns), runner.upload(got),
-                            runner.upload(rowScale), runner.upload(rowZero), floats, rows, columns)
+    EXPECT_EQ(runner
+                  .launch("dequantize", vector16.launch(rows, columns), runner.upload(got),
+                          runner.upload(rowScale), runner.upload(rowZero), floats, rows, columns)
                   .findings,
               "");
     for (size_t i = 0; i < x.size(); ++i)
@@ -138,9 +139,9 @@ TEST(Gather, IndicesCountFromTheEndAndAreClamped) {
     runner.setSeed(seed);
     std::vector<float> data = randomFloats(e.outers * e.axis * e.inner, seed);
     auto y = runner.allocate<float>(e.outers * e.indices * e.inner);
-    Launched launched = runner.launch("gather", gatherLaunch(vector4, e), runner.upload(data),
-                                      runner.upload(index), y, e.outers, e.axis, e.inner,
-                                      e.indices);
+    Launched launched =
+        runner.launch("gather", gatherLaunch(vector4, e), runner.upload(data), runner.upload(index),
+                      y, e.outers, e.axis, e.inner, e.indices);
     EXPECT_EQ(launched.findings, "");
     std::vector<float> got = runner.download(y);
     for (int64_t outer = 0; outer < e.outers; ++outer)
@@ -162,8 +163,9 @@ TEST(Gather, Bytes) {
     data[i] = static_cast<uint8_t>(i * 13);
   const std::vector<int> index{5, 0, -2, 3};
   auto y = runner.allocate<uint8_t>(e.indices * e.inner);
-  EXPECT_EQ(runner.launch("gather_bytes", gatherLaunch(single, e), runner.upload(data),
-                          runner.upload(index), y, e.outers, e.axis, e.inner, e.indices)
+  EXPECT_EQ(runner
+                .launch("gather_bytes", gatherLaunch(single, e), runner.upload(data),
+                        runner.upload(index), y, e.outers, e.axis, e.inner, e.indices)
                 .findings,
             "");
   std::vector<uint8_t> got = runner.download(y);
@@ -172,17 +174,15 @@ TEST(Gather, Bytes) {
 }
 
 template <class T>
-void checkTranspose(const char *kernel, int batches, int rows, int columns, unsigned seed,
-                    T sign) {
+void checkTranspose(const char *kernel, int batches, int rows, int columns, unsigned seed, T sign) {
   KernelRunner runner("PointwiseKernels");
   runner.setSeed(seed);
   std::vector<T> x(static_cast<size_t>(batches) * rows * columns);
   for (size_t i = 0; i < x.size(); ++i)
     x[i] = static_cast<T>(i * 31 + 7);
   auto y = runner.allocate<T>(x.size());
-  Launched launched =
-      runner.launch(kernel, TransposeConfig{8}.launch(batches, rows, columns), runner.upload(x), y,
-                    batches, rows, columns);
+  Launched launched = runner.launch(kernel, TransposeConfig{8}.launch(batches, rows, columns),
+                                    runner.upload(x), y, batches, rows, columns);
   EXPECT_EQ(launched.findings, "");
   std::vector<T> got = runner.download(y);
   for (int batch = 0; batch < batches; ++batch)

@@ -63,13 +63,12 @@ TEST_P(Pooling, EveryKind) {
                         kind == Kind::maximum ? 0 : 0x1p-20);
     }
 }
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, Pooling,
-    testing::Values(PoolGeometry{3, 8, 10, 4, 5, 2, 2, 2, 2},
-                    PoolGeometry{2, 7, 7, 4, 4, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},
-                    // ceil_mode: the last window reaches beyond the padding
-                    PoolGeometry{1, 6, 5, 3, 3, 3, 3, 2, 2, 1, 1, 0, 0, 0, 0},
-                    PoolGeometry{2, 9, 9, 5, 5, 3, 3, 1, 1, 2, 2},
-                    PoolGeometry{5, 6, 6, 1, 1, 6, 6}));
+INSTANTIATE_TEST_SUITE_P(Shapes, Pooling,
+                         testing::Values(PoolGeometry{3, 8, 10, 4, 5, 2, 2, 2, 2},
+                                         PoolGeometry{2, 7, 7, 4, 4, 3, 3, 2, 2, 1, 1, 1, 1, 1, 1},
+                                         // ceil_mode: the last window reaches beyond the padding
+                                         PoolGeometry{1, 6, 5, 3, 3, 3, 3, 2, 2, 1, 1, 0, 0, 0, 0},
+                                         PoolGeometry{2, 9, 9, 5, 5, 3, 3, 1, 1, 2, 2},
+                                         PoolGeometry{5, 6, 6, 1, 1, 6, 6}));
 
 } // namespace

@@ -35,8 +35,8 @@ extern "C" __global__ void __launch_bounds__(Warp::threads)
 }
 extern "C" __global__ void __launch_bounds__(Block::threads)
     sum_rows_i64(const int64_t *x, int64_t *y, long rows, int columns) {
-  ReduceRows<Block, int64_t, Sum, Identity<int64_t>, Identity<int64_t>>::run(
-      x, y, rows, columns, columns, {}, {}, {});
+  ReduceRows<Block, int64_t, Sum, Identity<int64_t>, Identity<int64_t>>::run(x, y, rows, columns,
+                                                                             columns, {}, {}, {});
 }
 extern "C" __global__ void __launch_bounds__(128)
     sum_columns(const float *x, float *y, int length, long columns) {

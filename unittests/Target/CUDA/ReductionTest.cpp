@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Target/CUDA/Kernels/Reduction/Reduction.config.h"
 #include "KernelRunner.h"
+#include "lib/Target/CUDA/Kernels/Reduction/Reduction.config.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -33,17 +33,16 @@ TEST(ReduceRows, MeanAndMaximum) {
       std::vector<float> x = randomFloats(rows * columns, seed, -2, 5);
       auto input = runner.upload(x);
       auto mean = runner.allocate<float>(rows), maximum = runner.allocate<float>(rows);
-      Launched launched =
-          runner.launch("mean_rows", warp.launch(rows), input, mean, rows, columns);
+      Launched launched = runner.launch("mean_rows", warp.launch(rows), input, mean, rows, columns);
       EXPECT_EQ(launched.findings, "");
       Traffic traffic = reductionTraffic(rows * columns, rows, 1, 4, 4, 4);
       EXPECT_EQ(launched.counts.readBytes, static_cast<uint64_t>(traffic.readBytes));
       EXPECT_EQ(launched.counts.writtenBytes, static_cast<uint64_t>(traffic.writtenBytes));
-      EXPECT_EQ(runner.launch("max_rows", warp.launch(rows), input, maximum, rows, columns).findings,
-                "");
+      EXPECT_EQ(
+          runner.launch("max_rows", warp.launch(rows), input, maximum, rows, columns).findings, "");
       for (int64_t row = 0; row < rows; ++row) {
-        EXPECT_NEAR(runner.download(mean)[row],
-                    exactSum(x, row * columns, columns) / columns, 5 * 64 * 0x1p-24);
+        EXPECT_NEAR(runner.download(mean)[row], exactSum(x, row * columns, columns) / columns,
+                    5 * 64 * 0x1p-24);
         EXPECT_EQ(runner.download(maximum)[row],
                   *std::max_element(x.begin() + row * columns, x.begin() + (row + 1) * columns));
       }
@@ -89,11 +88,11 @@ TEST(ReduceRows, SeveralBlocksARow) {
     Launched first = runner.launch("square_rows_parts", {{rows, parts, 1}, block.threads(), 0},
                                    runner.upload(x), partial, rows, columns, part);
     EXPECT_EQ(first.findings, "");
-    EXPECT_EQ(first.counts.writtenBytes,
-              static_cast<uint64_t>(
-                  reductionTraffic(rows * columns, rows, parts, 4, 4, 4).writtenBytes));
-    Launched second = runner.launch("sum_columns", ColumnConfig{4}.launch(1, rows, 1), partial, sum,
-                                    parts, rows);
+    EXPECT_EQ(
+        first.counts.writtenBytes,
+        static_cast<uint64_t>(reductionTraffic(rows * columns, rows, parts, 4, 4, 4).writtenBytes));
+    Launched second =
+        runner.launch("sum_columns", ColumnConfig{4}.launch(1, rows, 1), partial, sum, parts, rows);
     EXPECT_EQ(second.findings, "");
     for (int64_t row = 0; row < rows; ++row)
       EXPECT_NEAR(runner.download(sum)[row], exactSum(x, row * columns, columns, 1, true),
@@ -158,8 +157,9 @@ TEST(ArgReduce, RowsAndColumns) {
       }
       // The same memory as one matrix whose columns are reduced.
       auto columns = runner.allocate<int64_t>(length);
-      EXPECT_EQ(runner.launch("argmax_columns", {{1, 1, 1}, 128, 0}, input, columns, int64_t(1),
-                              static_cast<int>(rows), int64_t(length))
+      EXPECT_EQ(runner
+                    .launch("argmax_columns", {{1, 1, 1}, 128, 0}, input, columns, int64_t(1),
+                            static_cast<int>(rows), int64_t(length))
                     .findings,
                 "");
       for (int i = 0; i < length; ++i)

@@ -40,8 +40,8 @@ KILN_SOFTMAX(softmax_bf16, Wide, false, __nv_bfloat16)
 extern "C" __global__ void __launch_bounds__(Warp::threads)
     softmax_masked(const float *x, const float *mask, float *y, long rows, int columns,
                    float scale) {
-  Softmax<Warp, false, ScaleMask, Identity<float>>::run(x, y, rows, columns,
-                                                        {scale, mask, columns}, {});
+  Softmax<Warp, false, ScaleMask, Identity<float>>::run(x, y, rows, columns, {scale, mask, columns},
+                                                        {});
 }
 extern "C" __global__ void __launch_bounds__(Block::threads)
     softmax_looped(const float *x, float *y, int columns) {

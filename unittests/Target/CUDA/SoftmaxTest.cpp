@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "lib/Target/CUDA/Kernels/Softmax/Softmax.config.h"
 #include "HalfFloats.h"
 #include "KernelRunner.h"
+#include "lib/Target/CUDA/Kernels/Softmax/Softmax.config.h"
 #include <cmath>
 #include <gtest/gtest.h>
 
@@ -31,8 +31,8 @@ std::vector<double> exactSoftmax(const std::vector<float> &x, int64_t outers, in
       for (int64_t i = 0; i < length; ++i)
         sum += std::exp(x[at(i)] - maximum);
       for (int64_t i = 0; i < length; ++i)
-        y[at(i)] = logarithm ? x[at(i)] - maximum - std::log(sum)
-                             : std::exp(x[at(i)] - maximum) / sum;
+        y[at(i)] =
+            logarithm ? x[at(i)] - maximum - std::log(sum) : std::exp(x[at(i)] - maximum) / sum;
     }
   return y;
 }
@@ -80,15 +80,13 @@ TEST_P(SoftmaxRows, ReadsAndWritesOnce) {
       EXPECT_EQ(launched.counts.coalescing(), 1);
   }
 }
-INSTANTIATE_TEST_SUITE_P(Shapes, SoftmaxRows,
-                         testing::Values(Case{"softmax_eighth", eighth, 37, 31},
-                                         Case{"softmax_eighth", eighth, 16, 1},
-                                         Case{"softmax_eighth", eighth, 3, 8},
-                                         Case{"softmax_warp", warp, 6, 400},
-                                         Case{"softmax_warp", warp, 1, 4},
-                                         Case{"softmax_block", block, 3, 1000},
-                                         Case{"softmax_block", block, 2, 2048},
-                                         Case{"log_softmax_block", block, 3, 1000, true}));
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, SoftmaxRows,
+    testing::Values(Case{"softmax_eighth", eighth, 37, 31}, Case{"softmax_eighth", eighth, 16, 1},
+                    Case{"softmax_eighth", eighth, 3, 8}, Case{"softmax_warp", warp, 6, 400},
+                    Case{"softmax_warp", warp, 1, 4}, Case{"softmax_block", block, 3, 1000},
+                    Case{"softmax_block", block, 2, 2048},
+                    Case{"log_softmax_block", block, 3, 1000, true}));
 
 TEST(Softmax, RowsOfInfinities) {
   KernelRunner runner("SoftmaxKernels");
@@ -123,9 +121,8 @@ TEST(Softmax, MaskInThePrologue) {
       masked[i] = x[i] * 0.25f + mask[i];
     }
     auto result = runner.allocate<float>(x.size());
-    Launched launched =
-        runner.launch("softmax_masked", warp.launch(rows), runner.upload(x), runner.upload(mask),
-                      result, int64_t(rows), columns, 0.25f);
+    Launched launched = runner.launch("softmax_masked", warp.launch(rows), runner.upload(x),
+                                      runner.upload(mask), result, int64_t(rows), columns, 0.25f);
     EXPECT_EQ(launched.findings, "");
     expectNear(runner.download(result), exactSoftmax(masked, rows, columns, 1));
     EXPECT_EQ(launched.counts.readBytes, 2 * launched.counts.writtenBytes);

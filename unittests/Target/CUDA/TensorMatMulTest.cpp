@@ -67,8 +67,8 @@ TEST_P(HalfMatMul, BiasAndGelu) {
                       static_cast<int>(e.k), 2);
     std::vector<float> got = fromHalf(runner.download(c), HalfType::f16);
     for (int64_t i = 0; i < e.batches * e.m * e.n; ++i) {
-      auto [sum, magnitude] = exactElement(fa, fb, e, alongKA, alongKB, i / (e.m * e.n),
-                                           i / e.n % e.m, i % e.n);
+      auto [sum, magnitude] =
+          exactElement(fa, fb, e, alongKA, alongKB, i / (e.m * e.n), i / e.n % e.m, i % e.n);
       double want = gelu(sum + bias[i % e.n]);
       ASSERT_NEAR(got[i], want,
                   halfUlp(HalfType::f16) * std::fabs(want) + 0x1p-25 +
@@ -132,10 +132,10 @@ TEST(TensorMatMul, Tf32RoundsItsOperands) {
       runner.setSeed(seed);
       std::vector<float> a = randomFloats(e.m * e.k, seed), b = randomFloats(e.k * e.n, seed + 1);
       auto c = runner.allocate<float>(e.m * e.n);
-      Launched launched = runner.launch(
-          alongKB ? "tf32_64x64x32_nt" : "tf32_64x64x16", matMulLaunch(config, e, 1),
-          runner.upload(a), runner.upload(b), c, static_cast<int>(e.m), static_cast<int>(e.n),
-          static_cast<int>(e.k), 1);
+      Launched launched =
+          runner.launch(alongKB ? "tf32_64x64x32_nt" : "tf32_64x64x16", matMulLaunch(config, e, 1),
+                        runner.upload(a), runner.upload(b), c, static_cast<int>(e.m),
+                        static_cast<int>(e.n), static_cast<int>(e.k), 1);
       expectCounts(launched, matMulTraffic(config, e, 1, 4, 4, 4));
       std::vector<float> got = runner.download(c);
       double furthest = 0;
@@ -158,10 +158,9 @@ TEST(TensorMatMul, BFloat16) {
                           b = toHalf(randomFloats(e.k * e.n, seed + 1), HalfType::bf16);
     std::vector<float> fa = fromHalf(a, HalfType::bf16), fb = fromHalf(b, HalfType::bf16);
     auto c = runner.allocate<uint16_t>(e.m * e.n);
-    Launched launched =
-        runner.launch("bf16_64x64x32", matMulLaunch(half64, e, 1), runner.upload(a),
-                      runner.upload(b), c, static_cast<int>(e.m), static_cast<int>(e.n),
-                      static_cast<int>(e.k), 1);
+    Launched launched = runner.launch("bf16_64x64x32", matMulLaunch(half64, e, 1), runner.upload(a),
+                                      runner.upload(b), c, static_cast<int>(e.m),
+                                      static_cast<int>(e.n), static_cast<int>(e.k), 1);
     expectCounts(launched, matMulTraffic(half64, e, 1, 2, 2, 2));
     std::vector<float> got = fromHalf(runner.download(c), HalfType::bf16);
     for (int64_t i = 0; i < e.m * e.n; ++i) {
@@ -189,10 +188,11 @@ TEST(TensorMatMul, SplitK) {
                                runner.upload(b), workspace, static_cast<int>(e.m),
                                static_cast<int>(e.n), static_cast<int>(e.k)),
                  matMulTraffic(half64, e, splits, 2, 2, 2));
-    EXPECT_EQ(runner.launch("f16_split_sum",
-                            {{ceilDiv(e.m * ceilDiv(e.n, 4), 128), 1, e.batches}, 128, 0},
-                            workspace, c, runner.upload(bias), static_cast<int>(e.m),
-                            static_cast<int>(e.n), splits)
+    EXPECT_EQ(runner
+                  .launch("f16_split_sum",
+                          {{ceilDiv(e.m * ceilDiv(e.n, 4), 128), 1, e.batches}, 128, 0}, workspace,
+                          c, runner.upload(bias), static_cast<int>(e.m), static_cast<int>(e.n),
+                          splits)
                   .findings,
               "");
     std::vector<float> got = fromHalf(runner.download(c), HalfType::f16);

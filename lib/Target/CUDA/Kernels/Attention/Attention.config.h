@@ -36,8 +36,9 @@ constexpr int64_t visibleKeys(const AttentionExtents &e, bool causal, int64_t fi
 /// queries has most to do.
 template <class Config>
 constexpr LaunchShape attentionLaunch(const Config &config, const AttentionExtents &e) {
-  return {
-      {ceilDiv(e.queries, config.tileQ), e.heads, e.batches}, config.threads(), config.sharedBytes()};
+  return {{ceilDiv(e.queries, config.tileQ), e.heads, e.batches},
+          config.threads(),
+          config.sharedBytes()};
 }
 
 /// Queries and results once; keys and values once a tile of queries, as far as it sees them. What

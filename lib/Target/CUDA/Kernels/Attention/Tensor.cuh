@@ -117,10 +117,9 @@ template <class Shape, bool causal, class Score, class Epilogue> struct TensorAt
       // The layout of results is that of an operand: two tiles of keys are one step of K.
 #pragma unroll
       for (int j = 0; j < tileK / 16; ++j) {
-        const float(&low)[4] = scores[0][j * 2], (&high)[4] = scores[0][j * 2 + 1];
-        const uint32_t power[1][4] = {
-            {pair(low[0], low[1]), pair(low[2], low[3]), pair(high[0], high[1]),
-             pair(high[2], high[3])}};
+        const float (&low)[4] = scores[0][j * 2], (&high)[4] = scores[0][j * 2 + 1];
+        const uint32_t power[1][4] = {{pair(low[0], low[1]), pair(low[2], low[3]),
+                                       pair(high[0], high[1]), pair(high[2], high[3])}};
         uint32_t value[columnTiles / 2][4];
         ldmatrix4<true>(value, [&](int c) {
           return values + KeyTile::offset(j * 16 + lane % 16, c * 2 + lane / 16);
@@ -196,9 +195,8 @@ template <class Shape, bool causal, class Score, class Epilogue> struct TensorAt
           for (int i = 0; i < 2; ++i)
             two[i] = epilogue(out[c][half * 2 + i] * factor, place.row0 + query, col + i);
         }
-        storeElements<2>(staged + QueryTile::offset(warp * 16 + lane / 4 + half * 8, c) +
-                             lane % 4 * 2,
-                         two);
+        storeElements<2>(
+            staged + QueryTile::offset(warp * 16 + lane / 4 + half * 8, c) + lane % 4 * 2, two);
       }
     }
     __syncwarp();

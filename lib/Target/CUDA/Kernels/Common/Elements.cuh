@@ -62,32 +62,46 @@ template <class T, int V> union Packed {
   __device__ __forceinline__ Packed() : word() {}
 };
 
+/// How many of V elements one instruction moves.
+template <class T, int V> struct PerWord {
+  static constexpr int most = vectorBytes / static_cast<int>(sizeof(T));
+  static constexpr int value = V < most ? V : most;
+  using Type = Packed<T, value>;
+  /// Smaller words are no vectors: plain accesses.
+  static constexpr bool isVector = sizeof(Type) >= 4;
+};
+
 /// V neighbouring elements at `p`, aligned to all of them, as F.
 template <int V, class F, class T>
 __device__ __forceinline__ void loadElements(F (&to)[V], const T *p) {
-  constexpr int perWord =
-      V * static_cast<int>(sizeof(T)) > vectorBytes ? vectorBytes / static_cast<int>(sizeof(T)) : V;
+  using Per = PerWord<T, V>;
 #pragma unroll
-  for (int at = 0; at < V; at += perWord) {
-    Packed<T, perWord> packed;
-    packed.word = loadVector<decltype(packed.word)>(p + at);
+  for (int at = 0; at < V; at += Per::value) {
+    typename Per::Type packed;
+    using Word = decltype(packed.word);
+    if constexpr (Per::isVector)
+      packed.word = loadVector<Word>(p + at);
+    else
+      packed.word = *reinterpret_cast<const Word *>(p + at);
 #pragma unroll
-    for (int i = 0; i < perWord; ++i)
+    for (int i = 0; i < Per::value; ++i)
       to[at + i] = convertTo<F>(packed.element[i]);
   }
 }
 
 /// Stores V neighbouring elements at `p`, aligned to all of them.
 template <int V, class T> __device__ __forceinline__ void storeElements(T *p, const T (&from)[V]) {
-  constexpr int perWord =
-      V * static_cast<int>(sizeof(T)) > vectorBytes ? vectorBytes / static_cast<int>(sizeof(T)) : V;
+  using Per = PerWord<T, V>;
 #pragma unroll
-  for (int at = 0; at < V; at += perWord) {
-    Packed<T, perWord> packed;
+  for (int at = 0; at < V; at += Per::value) {
+    typename Per::Type packed;
 #pragma unroll
-    for (int i = 0; i < perWord; ++i)
+    for (int i = 0; i < Per::value; ++i)
       packed.element[i] = from[at + i];
-    storeVector(p + at, packed.word);
+    if constexpr (Per::isVector)
+      storeVector(p + at, packed.word);
+    else
+      *reinterpret_cast<decltype(packed.word) *>(p + at) = packed.word;
   }
 }
 

@@ -29,8 +29,7 @@ template <int threadsPerRow, int rowsPerBlock, int vectors, int vector> struct R
 
   /// v combined over the threads of the row, in all of them. Each call in a kernel has a `slot` of
   /// its own: memory is not used twice without a barrier in between.
-  template <int slot, class T, class Op>
-  __device__ __forceinline__ static T reduce(T v, Op op) {
+  template <int slot, class T, class Op> __device__ __forceinline__ static T reduce(T v, Op op) {
     if constexpr (threadsPerRow <= warpLanes) {
       return warpReduce<threadsPerRow>(v, op);
     } else {

@@ -57,8 +57,8 @@ constexpr Traffic convTraffic(const Config &config, const ConvGeometry &g, int s
                               int elementBytes, int resultBytes) {
   MatMulExtents e = convExtents(g);
   int64_t weights = e.batches * e.m * e.k * elementBytes;
-  int64_t input = static_cast<int64_t>(g.images) * g.groups * g.channels * g.height * g.width *
-                  elementBytes;
+  int64_t input =
+      static_cast<int64_t>(g.images) * g.groups * g.channels * g.height * g.width * elementBytes;
   int64_t results = e.batches * e.m * e.n * (splits == 1 ? resultBytes : 4 * splits);
   return {weights * ceilDiv(e.n, config.tileN) +
               gatheredElements(g) * elementBytes * ceilDiv(e.m, config.tileM),

@@ -42,8 +42,7 @@ struct Im2colNchw {
   }
 
   template <class F>
-  __device__ __forceinline__ void load(F (&to)[vector_], const Position &p, int k,
-                                       int kEnd) const {
+  __device__ __forceinline__ void load(F (&to)[vector_], const Position &p, int k, int kEnd) const {
     const int taps = g.kernelHeight * g.kernelWidth, channel = k / taps, tap = k - channel * taps,
               tapY = tap / g.kernelWidth, tapX = tap - tapY * g.kernelWidth;
     const int y = p.top + tapY * g.dilationHeight, x = p.left + tapX * g.dilationWidth;

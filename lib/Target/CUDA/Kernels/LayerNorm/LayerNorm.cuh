@@ -43,10 +43,9 @@ template <class Shape, bool centred, class Prologue, class Epilogue,
           class Statistics = NoStatistics>
 struct LayerNorm {
   template <class T, class R>
-  __device__ __forceinline__ static void run(const T *x, R *y, long rows, int columns,
-                                             float epsilon, const Prologue &prologue,
-                                             const Epilogue &epilogue,
-                                             const Statistics &statistics = {}) {
+  __device__ __forceinline__ static void
+  run(const T *x, R *y, long rows, int columns, float epsilon, const Prologue &prologue,
+      const Epilogue &epilogue, const Statistics &statistics = {}) {
     const long row = Shape::row();
     RowValues<Shape> values;
     values.load(x, row, rows, columns, prologue, 0.0f);

@@ -56,8 +56,7 @@ struct StridedOperand {
 
   /// `vector` elements of the contiguous axis from (position, k) on; zeros outside.
   template <class F>
-  __device__ __forceinline__ void load(F (&to)[vector_], const Position &p, int k,
-                                       int kEnd) const {
+  __device__ __forceinline__ void load(F (&to)[vector_], const Position &p, int k, int kEnd) const {
     if (p.inside && k < kEnd) {
       long row = p.line + (alongK ? p.outer : k), col = alongK ? k : p.outer;
       F plain[vector_];

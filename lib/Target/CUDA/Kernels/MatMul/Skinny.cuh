@@ -58,8 +58,7 @@ template <class Shape, class A, class B, class Result> struct SkinnyMatMul {
     float *sums = reinterpret_cast<float *>(dynamicShared());
 #pragma unroll
     for (int i = 0; i < config.rows; ++i)
-      storeElements<vector>(sums + (warp * config.rows + i) * Shape::tileN + lane * vector,
-                            acc[i]);
+      storeElements<vector>(sums + (warp * config.rows + i) * Shape::tileN + lane * vector, acc[i]);
     __syncthreads();
     constexpr int groups = Shape::tileN / 4;
     for (int g = threadIdx.x; g < config.rows * groups; g += Shape::threads) {

@@ -169,8 +169,8 @@ template <class Shape, class A, class B, class Result> struct TensorMatMul {
     using Tile = typename CopyB::Tile;
     if constexpr (B::alongK) {
       ldmatrix4<false>(to, [&](int j) {
-        return stage + Tile::offset(col0 + j * 16 + lane % 8 + lane / 16 * 8,
-                                    k / perChunk + lane / 8 % 2);
+        return stage +
+               Tile::offset(col0 + j * 16 + lane % 8 + lane / 16 * 8, k / perChunk + lane / 8 % 2);
       });
     } else if constexpr (sizeof(T) == 2) {
       ldmatrix4<true>(to, [&](int j) {

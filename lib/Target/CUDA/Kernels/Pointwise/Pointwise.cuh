@@ -71,9 +71,8 @@ template <class Shape, class R, class F, class... Operands> struct Pointwise {
     return f(done...);
   }
   template <int number, class First, class... Rest, class... Done>
-  __device__ __forceinline__ static auto apply(const F &f,
-                                               const Values<number, First, Rest...> &from, int i,
-                                               int j, Done... done) {
+  __device__ __forceinline__ static auto
+  apply(const F &f, const Values<number, First, Rest...> &from, int i, int j, Done... done) {
     return apply(f, from.rest, i, j, done..., from.first.value[i][j]);
   }
 

@@ -77,8 +77,8 @@ template <class Shape, bool logarithm, class Prologue, class Epilogue> struct So
     for (int i = 0; i < values.vectors; ++i)
 #pragma unroll
       for (int j = 0; j < values.vector; ++j)
-        values.value[i][j] = logarithm ? scale(values.value[i][j])
-                                       : values.value[i][j] * scale.factor;
+        values.value[i][j] =
+            logarithm ? scale(values.value[i][j]) : values.value[i][j] * scale.factor;
     values.store(y, row, rows, columns, epilogue);
   }
 };
@@ -111,10 +111,9 @@ template <class Shape, bool logarithm, class Prologue, class Epilogue> struct So
   }
 
   template <class R, class T>
-  __device__ __forceinline__ static void finish(const T *x, R *y, long row, int columns, int first,
-                                                int last, const SoftmaxState &state,
-                                                const Prologue &prologue,
-                                                const Epilogue &epilogue) {
+  __device__ __forceinline__ static void
+  finish(const T *x, R *y, long row, int columns, int first, int last, const SoftmaxState &state,
+         const Prologue &prologue, const Epilogue &epilogue) {
     const SoftmaxScale<logarithm> scale(state);
     forEachOfRow<Shape>(x, row, columns, first, last, prologue,
                         [&](int col, const float (&value)[vector]) {
