@@ -57,6 +57,20 @@ struct SimtMatMulConfig {
            threads() % warpLanes == 0 && threads() >= warpLanes && threads() <= 1024 &&
            threadM * threadN <= 64;
   }
+  /// Sums, fragments, staged elements with their positions, and addresses: within a fifth of what
+  /// ptxas gives the tests' instances (the record of test/cuda/kernels).
+  constexpr int estimatedRegisters() const {
+    return threadM * threadN + threadM + threadN + 2 * ((tileM + tileN) * tileK / threads()) + 40;
+  }
+  /// Cycles of shared memory in which a block reads the fragments of one step of K: lanes of a warp
+  /// that read the same row share.
+  constexpr int64_t readWavefronts() const {
+    int lanesN = tileN / threadN < warpLanes ? tileN / threadN : warpLanes;
+    int lanesM = warpLanes / lanesN;
+    int64_t perDepth =
+        threadN / 4 * ceilDiv(lanesN * 16, 128) + threadM / 4 * ceilDiv(lanesM * 16, 128);
+    return perDepth * tileK * (threads() / warpLanes);
+  }
 };
 
 /// Whether staging an operand whose rows run along K, read in vectors of `vector`, is free of bank
@@ -91,6 +105,14 @@ struct TensorMatMulConfig {
            tileK * elementBytes <= 128 && isPowerOfTwo(tileN) && stages >= 2 && stages <= 8 &&
            tileM * tileK * elementBytes / vectorBytes % threads() == 0 &&
            tileN * tileK * elementBytes / vectorBytes % threads() == 0 && threads() <= 1024;
+  }
+  constexpr int estimatedRegisters() const {
+    int chunks = stageBytes() / vectorBytes / threads();
+    return warpM * warpN / warpLanes + (warpM + warpN) / 4 + 6 * chunks + 16;
+  }
+  /// As SimtMatMulConfig's: one ldmatrix.x4 is four cycles.
+  constexpr int64_t readWavefronts() const {
+    return static_cast<int64_t>(warps()) * (warpM + warpN) / 16 * 4 * (tileK * elementBytes / 32);
   }
 };
 
