@@ -189,6 +189,8 @@ void LaunchResult::merge(LaunchResult &&other) {
   for (auto &[key, site] : other.sites)
     addSite(sites[key], site);
   addCounts(counts, other.counts);
+  if (other.lastWrite.thread >= 0)
+    lastWrite = other.lastWrite;
   aborted |= other.aborted;
 }
 
