@@ -59,15 +59,29 @@ bool Machine::record(uintptr_t a, unsigned bytes, AccessKind kind, uintptr_t ret
   const Verdict verdict = judge(a, bytes, kind, pc, space);
   if (verdict != Verdict::Log)
     return verdict == Verdict::Ignore;
-  Lane &l = *current;
   if (options.watched - a < bytes && kind != AccessKind::Read)
-    result.lastWrite = {pc, block, int(l.id)};
+    result.lastWrite = {pc, block, int(current->id)};
+  append({pc, bytes, uint8_t(kind), uint8_t(space), a});
+  return true;
+}
+
+void Machine::append(const Access &access) {
+  Lane &l = *current;
   if (l.logged == kLogCapacity) {
     warps[l.id / 32].logFull |= 1u << (l.id & 31);
     wait();
   }
-  l.log[l.logged++] = Access{pc, bytes, uint8_t(kind), uint8_t(space), a};
-  return true;
+  l.log[l.logged++] = access;
+}
+
+void Machine::runCode(uint64_t operations, uintptr_t returnAddress) {
+  constexpr unsigned kBits = 10;
+  if (!options.checks)
+    return;
+  for (unsigned unit = 0; unit < KILN_SIM_DP4A; ++unit)
+    counts.arithmetic[unit] += operations >> unit * kBits & ((1u << kBits) - 1);
+  if (operations >> 63)
+    append({place(returnAddress), 0, uint8_t(AccessKind::Branch), uint8_t(Space::Code), 0});
 }
 
 //===----------------------------------------------------------------------===//
@@ -286,6 +300,9 @@ KILN_SIM_STORE(Bits16, kilnSimStore16)
 void kilnSimAsyncCopy(void *to, const void *from, int size, int bytes) {
   machine->issueCopy(to, from, size, bytes,
                      reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+}
+void kilnSimArithmetic(uint64_t operations) {
+  machine->runCode(operations, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 void kilnSimAsyncCommit() { ++machine->current->groups; }
 void kilnSimAsyncWait(int groups) {
