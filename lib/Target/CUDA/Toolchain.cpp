@@ -207,7 +207,8 @@ Expected<std::string> CudaToolchain::compile(StringRef text,
   return run(*program, arguments, text, "kernel.cu", "kernel.cubin");
 }
 
-Expected<std::string> CudaToolchain::compileForSimulator(StringRef text, bool checked) const {
+Expected<std::string> CudaToolchain::compileForSimulator(StringRef text, StringRef kernel,
+                                                         bool checked) const {
   std::string compiler;
   for (StringRef name : {"clang++-22", "clang++"})
     if (auto path = sys::findProgramByName(name); path && compiler.empty())
@@ -227,5 +228,7 @@ Expected<std::string> CudaToolchain::compileForSimulator(StringRef text, bool ch
     include = std::string(sys::path::parent_path(sys::path::parent_path(nvccPath)));
   if (!include.empty())
     arguments.insert(arguments.end(), {"-isystem", include + "/include"});
-  return run(compiler, arguments, text, "kernel.cpp", "kernel.so");
+  std::string whole =
+      (text + "\n#include \"kiln/cudasim/Module.h\"\nKILN_SIM_KERNEL(" + kernel + ");\n").str();
+  return run(compiler, arguments, whole, "kernel.cpp", "kernel.so");
 }
