@@ -84,7 +84,7 @@ typedef struct kiln_sim_finding {
 
 /// Units that arithmetic runs on; a vector operation counts once a lane.
 typedef enum kiln_sim_unit {
-  KILN_SIM_FP32,    /* add, multiply, fused multiply-add, compare, min, max, convert */
+  KILN_SIM_FP32, /* add, multiply, fused multiply-add, compare, min, max, convert */
   KILN_SIM_FP64,
   KILN_SIM_HALF,    /* operations of __half and __nv_bfloat16 */
   KILN_SIM_SPECIAL, /* exp2, log2, sin, cos, reciprocals, roots */
@@ -105,19 +105,19 @@ typedef enum kiln_sim_mma_kind {
 /// the number of its lanes that take part.
 typedef struct kiln_sim_counts {
   uint64_t launches, blocks, threads;
-  uint64_t global_reads, global_writes;               /* warp operations */
-  uint64_t global_read_bytes, global_write_bytes;     /* asked for, a lane at a time */
-  uint64_t unique_read_bytes, unique_written_bytes;   /* each byte once a launch */
-  uint64_t sectors, ideal_sectors;                    /* of 32 bytes; ideal: bytes wanted / 32 */
-  uint64_t shared_reads, shared_writes;               /* warp operations */
+  uint64_t global_reads, global_writes;                /* warp operations */
+  uint64_t global_read_bytes, global_write_bytes;      /* asked for, a lane at a time */
+  uint64_t unique_read_bytes, unique_written_bytes;    /* each byte once a launch */
+  uint64_t sectors, ideal_sectors;                     /* of 32 bytes; ideal: bytes wanted / 32 */
+  uint64_t shared_reads, shared_writes;                /* warp operations */
   uint64_t shared_wavefronts, ideal_shared_wavefronts; /* the difference are bank conflicts */
-  uint64_t async_copies;                              /* cp.async, warp operations */
-  uint64_t atomics;                                   /* warp operations */
-  uint64_t barriers;                                  /* of a block */
-  uint64_t warp_calls;                                /* shuffles, votes, __syncwarp, matrices */
-  uint64_t mma[KILN_SIM_MMA_KINDS];                   /* tiles of 16 x 8 and 32 bytes of k */
-  uint64_t arithmetic[KILN_SIM_UNITS];                /* a lane at a time */
-  uint64_t branches, divergent_branches;              /* warps at a block of code; with part of them */
+  uint64_t async_copies;                               /* cp.async, warp operations */
+  uint64_t atomics;                                    /* warp operations */
+  uint64_t barriers;                                   /* of a block */
+  uint64_t warp_calls;                                 /* shuffles, votes, __syncwarp, matrices */
+  uint64_t mma[KILN_SIM_MMA_KINDS];                    /* tiles of 16 x 8 and 32 bytes of k */
+  uint64_t arithmetic[KILN_SIM_UNITS];                 /* a lane at a time */
+  uint64_t branches, divergent_branches; /* warps at a block of code; with part of them */
 } kiln_sim_counts;
 
 /// One line of a kernel that accesses memory.
