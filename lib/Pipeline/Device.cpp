@@ -89,8 +89,9 @@ bool Compilation::compileDeviceKernels() {
           ++hits;
           return;
         }
-      auto bytes = job.architecture ? toolchain.compile(job.kernel->text, *job.architecture)
-                                    : toolchain.compileForSimulator(job.kernel->text, true);
+      auto bytes = job.architecture
+                       ? toolchain.compile(job.kernel->text, *job.architecture)
+                       : toolchain.compileForSimulator(job.kernel->text, job.kernel->name, true);
       if (!bytes) {
         job.error = llvm::toString(bytes.takeError());
         return;

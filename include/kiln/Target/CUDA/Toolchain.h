@@ -49,15 +49,16 @@ public:
   /// said.
   llvm::Expected<std::string> compile(llvm::StringRef text,
                                       const CudaArchitecture &architecture) const;
-  /// A shared object for the simulator; `checked`: with all of its checks.
-  llvm::Expected<std::string> compileForSimulator(llvm::StringRef text, bool checked) const;
+  /// A shared object for the simulator with the text's kernel; `checked`: with all of its checks.
+  llvm::Expected<std::string> compileForSimulator(llvm::StringRef text, llvm::StringRef kernel,
+                                                  bool checked) const;
 
 private:
   std::string findProgram(llvm::StringRef name) const;
   std::string headers() const;
 
   std::string cudaPath;
-  std::string nvccPath, nvccVersion;
+  std::string nvccPath, nvccVersion, headerDigest;
 };
 
 } // namespace kiln

@@ -13,14 +13,14 @@
 #define KILN_CUDA_MATH_H
 
 #include "kiln/cuda/Device.h"
-#include <cstring>
+#include <cmath>
 
 namespace kiln {
 
 template <typename To, typename From> __device__ __forceinline__ To bitCast(From from) {
   static_assert(sizeof(To) == sizeof(From), "a bit cast keeps the size");
   To to;
-  memcpy(&to, &from, sizeof(To));
+  __builtin_memcpy(&to, &from, sizeof(To));
   return to;
 }
 
@@ -55,14 +55,14 @@ template <typename T> __device__ __forceinline__ T maximum(T a, T b) {
   if (!isOrdered(a, b))
     return a + b;
   if (a == b)
-    return signbit(a) ? b : a;
+    return std::signbit(a) ? b : a;
   return a > b ? a : b;
 }
 template <typename T> __device__ __forceinline__ T minimum(T a, T b) {
   if (!isOrdered(a, b))
     return a + b;
   if (a == b)
-    return signbit(a) ? a : b;
+    return std::signbit(a) ? a : b;
   return a < b ? a : b;
 }
 
