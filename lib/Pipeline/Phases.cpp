@@ -220,8 +220,6 @@ RuleStore Compilation::ruleStore() {
 }
 
 bool Compilation::fuse() {
-  RuleReport own;
-  RuleReport &report = options.ruleReport ? *options.ruleReport : own;
   report = {};
   {
     PhaseTimer::Scope scope(timer, "rules");
@@ -367,4 +365,5 @@ void Compilation::fillInfo() {
     hash.update(segment.data);
   auto digest = hash.final();
   std::copy(digest.begin(), digest.end(), info.digest);
+  info.manifest = writeManifest(makeManifest());
 }
