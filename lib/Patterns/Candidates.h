@@ -9,6 +9,7 @@
 
 #include "RuleMatcher.h"
 #include "kiln/Codegen/FusionGroup.h"
+#include "kiln/Patterns/Records.h"
 #include "kiln/Patterns/RuleReport.h"
 
 namespace kiln {
@@ -25,6 +26,9 @@ private:
   /// Evaluating sizes is dear, and types are few.
   mutable llvm::DenseMap<mlir::Type, int64_t> known;
 };
+
+/// As in Records.h; sizes that the model remembers cost nothing.
+Bucket bucketOf(llvm::ArrayRef<mlir::Operation *> ops, const TrafficModel &traffic);
 
 /// What the generic fuser would make of a block.
 class GenericPlan {

@@ -328,9 +328,7 @@ bool Compilation::generateProgram(plan::ProgramOp program) {
   return true;
 }
 
-/// The text without the names of resources: they are numbered over all that a
-/// context has seen, and what they hold is in the digest anyway.
-static std::string withoutResourceNames(StringRef text) {
+std::string kiln::withoutResourceNames(StringRef text) {
   constexpr StringLiteral start = "dense_resource<";
   std::string result;
   for (size_t at; (at = text.find(start)) != StringRef::npos;) {
@@ -360,6 +358,7 @@ void Compilation::fillInfo() {
   }
   hash.update(std::to_string(options.optLevel));
   hash.update(options.minimalFiltering ? "minimal-filtering" : "");
+  // What resources hold follows.
   hash.update(withoutResourceNames(text));
   for (const WeightSegment &segment : segments)
     hash.update(segment.data);

@@ -25,6 +25,10 @@ struct CompilerTables : PassTables {
   ImportTable importers;
 };
 
+/// The text without the names of resources: they are numbered over all that a
+/// context has seen.
+std::string withoutResourceNames(llvm::StringRef text);
+
 /// The phases of Compilation.h over what they make. A phase that fails has
 /// reported why.
 class Compilation {
@@ -53,6 +57,8 @@ public:
   bool link(Stage soOrObj, llvm::StringRef output, llvm::StringRef header) {
     return within(Phase::Link, Phase::Link, [&] { return writeLinked(soOrObj, output, header); });
   }
+  /// After Plan.
+  std::optional<GraphSummary> summarize();
   /// After the stage's phase; not Obj and So.
   bool print(Stage stage, llvm::raw_ostream &os);
   bool writeText(Stage stage, llvm::StringRef output);

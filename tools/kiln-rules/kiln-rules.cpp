@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bench.h"
 #include "Check.h"
 #include "NewRule.h"
 #include "Why.h"
@@ -24,13 +25,15 @@ static cl::SubCommand listCommand("list", "Print every rule: name, kind, what it
     showCommand("show", "Print what a rule matches and wants"),
     newCommand("new", "Write a rule and its test, ready to run"),
     checkCommand("check", "Try rules on random instances of their patterns, near misses included"),
+    benchCommand("bench", "Measure rules and record what they are worth"),
     explainCommand("explain", "Print which rules match in a model, which fire, and why not"),
     whyCommand("why", "Print how the decisions of two artefacts differ");
 
 static cl::list<std::string> folders("rules", cl::value_desc("folder"),
                                      cl::desc("Rules of a folder, too"), cl::cat(category),
                                      cl::sub(listCommand), cl::sub(showCommand),
-                                     cl::sub(checkCommand), cl::sub(explainCommand));
+                                     cl::sub(checkCommand), cl::sub(benchCommand),
+                                     cl::sub(explainCommand));
 
 static cl::opt<std::string> shown(cl::Positional, cl::desc("<rule>"), cl::cat(category),
                                   cl::sub(showCommand));
@@ -59,6 +62,22 @@ static cl::opt<uint64_t> seed("seed", cl::init(1), cl::value_desc("N"),
 static cl::opt<bool> noRun("no-run",
                            cl::desc("Compile nothing: compare reference evaluations only"),
                            cl::cat(category), cl::sub(checkCommand));
+
+static cl::list<std::string> benched(cl::Positional, cl::desc("[<rule>...]"), cl::cat(category),
+                                     cl::sub(benchCommand));
+static cl::opt<std::string> recordFolder("out", cl::value_desc("folder"), cl::init("measurements"),
+                                         cl::desc("Write <device>/<rule>.json there (default: "
+                                                  "measurements)"),
+                                         cl::cat(category), cl::sub(benchCommand));
+static cl::opt<std::string> device("device", cl::value_desc("device"), cl::init("cpu"),
+                                   cl::desc("Where to measure: cpu (default)"), cl::cat(category),
+                                   cl::sub(benchCommand));
+static cl::opt<unsigned> pairs("pairs", cl::init(PairOptions().pairs), cl::value_desc("N"),
+                               cl::desc("Pairs of samples, without and with the rule (default 25)"),
+                               cl::cat(category), cl::sub(benchCommand));
+static cl::opt<bool> resume("resume",
+                            cl::desc("Keep what is recorded in --out with the code of now"),
+                            cl::cat(category), cl::sub(benchCommand));
 
 static cl::opt<std::string> model(cl::Positional, cl::Required, cl::desc("<model.onnx>"),
                                   cl::cat(category), cl::sub(explainCommand));
@@ -159,10 +178,32 @@ static int explain() {
   return static_cast<int>(diags.exitCode());
 }
 
+//===----------------------------------------------------------------------===//
+// bench
+//===----------------------------------------------------------------------===//
+
+static int bench(const RuleList &rules, const PassTables &tables, mlir::MLIRContext &context) {
+  kiln::DiagnosticEngine diags;
+  if (device != "cpu")
+    diags.report(Diag::Usage, "--device " + device + ": this build measures on cpu only");
+  if (pairs < 3 || pairs > 10000)
+    diags.report(Diag::Usage, "--pairs: give a number from 3 to 10000");
+  if (diags.hasErrors()) {
+    diags.printText(errs());
+    return static_cast<int>(diags.exitCode());
+  }
+  BenchOptions options;
+  options.folder = recordFolder;
+  options.pairs.pairs = pairs;
+  options.resume = resume;
+  return benchRules(rules, tables, context, options, diags);
+}
+
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   for (cl::SubCommand *command :
-       {&listCommand, &showCommand, &newCommand, &checkCommand, &explainCommand, &whyCommand})
+       {&listCommand, &showCommand, &newCommand, &checkCommand, &benchCommand, &explainCommand,
+        &whyCommand})
     cl::HideUnrelatedOptions(category, *command);
   cl::ParseCommandLineOptions(argc, argv, "Kiln's rule database\n");
   if (explainCommand)
@@ -182,6 +223,8 @@ int main(int argc, char **argv) {
   options.folders.assign(folders.begin(), folders.end());
   if (checkCommand)
     options.only.assign(checked.begin(), checked.end());
+  if (benchCommand)
+    options.only.assign(benched.begin(), benched.end());
   kiln::DiagnosticEngine diags;
   RuleList rules;
   bool good = tables.library.select(options, context, {}, diags, rules);
@@ -194,6 +237,8 @@ int main(int argc, char **argv) {
     return show(rules, tables.library.natives());
   if (checkCommand)
     return checkRules(rules, tables, context, {instances, seed, !noRun});
-  errs() << "usage: kiln-rules list|show|new|check|explain|why ...; --help says more\n";
+  if (benchCommand)
+    return bench(rules, tables, context);
+  errs() << "usage: kiln-rules list|show|new|check|bench|explain|why ...; --help says more\n";
   return 2;
 }

@@ -25,6 +25,7 @@
 #include "kiln/Pipeline/PhaseTimer.h"
 #include "kiln/Support/Diagnostics.h"
 #include <functional>
+#include <optional>
 
 namespace kiln {
 
@@ -64,6 +65,17 @@ struct CompileOptions {
   PhaseTimer *timer = nullptr;
 };
 
+/// What a compilation makes of a graph, known before LLVM runs.
+struct GraphSummary {
+  /// Of the code that is emitted for all kernels, 32 hexadecimal digits. Weights'
+  /// elements and names of nodes have no part in it.
+  std::string kernelHash;
+  unsigned launches = 0;
+  /// What the launches read and write; sizes that only the run knows count as
+  /// RuleReport::nominalSize.
+  int64_t trafficBytes = 0;
+};
+
 /// Compiles one model after another; the tables and the context are made once.
 /// Not thread-safe: one compilation at a time. All calls return false when they
 /// failed: `diags` says why, and no output was written. lld, in the link phase,
@@ -87,6 +99,11 @@ public:
   /// and outputs (ModelAttributes.h).
   bool compileGraph(llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(mlir::MLIRContext &)> make,
                     llvm::StringRef output, const CompileOptions &options, DiagnosticEngine &diags);
+
+  /// A graph as compileGraph takes it, as far as its kernels' code.
+  std::optional<GraphSummary>
+  summarizeGraph(llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(mlir::MLIRContext &)> make,
+                 const CompileOptions &options, DiagnosticEngine &diags);
 
   /// Writes the text of a stage (up to Asm) to a file; "-" is standard output.
   bool emit(llvm::StringRef model, Stage stage, llvm::StringRef output,

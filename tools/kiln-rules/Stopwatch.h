@@ -1,0 +1,44 @@
+//===- Stopwatch.h - Times of two things, side by side ----------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_TOOLS_KILN_RULES_STOPWATCH_H
+#define KILN_TOOLS_KILN_RULES_STOPWATCH_H
+
+#include "kiln/Patterns/Records.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace kiln {
+
+/// What a record says of how its times were taken.
+llvm::StringRef clockMethod();
+
+struct PairOptions {
+  unsigned pairs = 25;
+  /// Largest MAD over median: of a loop of known work before and after, and of
+  /// the times themselves. The former may differ by as much, too.
+  double calibrationLimit = 0.02, limit = 0.06;
+  /// After that many tries in all, waiting longer each time.
+  unsigned tries = 4;
+  /// Both are the same code, so a difference is noise, too: at most `sameLimit`.
+  bool areSame = false;
+  double sameLimit = 0.02;
+};
+
+struct PairTimes {
+  Timing first, second;
+  /// Why they say nothing; empty when they do.
+  std::string noise;
+};
+
+/// Times of one call of each. Samples alternate, A B B A; each is as many calls
+/// as the clock needs and follows one that is not timed. Tries again while the
+/// machine is too noisy. Returns early, with noise, when `stop` says so.
+PairTimes timePairs(llvm::function_ref<void()> first, llvm::function_ref<void()> second,
+                    const PairOptions &options, llvm::function_ref<bool()> stop);
+
+} // namespace kiln
+
+#endif // KILN_TOOLS_KILN_RULES_STOPWATCH_H
