@@ -14,6 +14,7 @@
 #include "llvm/Support/MathExtras.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include <set>
 #include <thread>
 #include <unistd.h>
 
@@ -248,6 +249,14 @@ std::optional<RuleRecord> RecordLibrary::read(StringRef rule, StringRef device,
     return unusable("it is of device '" + record->device.slug +
                     "', and its folder is another one's");
   return std::move(*record);
+}
+
+std::vector<std::string> RecordLibrary::devices() const {
+  std::set<std::string> slugs;
+  for (const auto &[rule, files] : sources)
+    for (const auto &[device, source] : files)
+      slugs.insert(device);
+  return {slugs.begin(), slugs.end()};
 }
 
 const std::vector<RuleRecord> &RecordLibrary::of(StringRef rule, kiln::DiagnosticEngine &diags) {

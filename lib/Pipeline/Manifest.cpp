@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <set>
 
@@ -46,6 +47,13 @@ static std::map<std::string, std::string> optionsThatMatter(const CompileOptions
     texts["only-rule"] = sortedNames(rules.only);
   if (!rules.disabled.empty())
     texts["disable-rule"] = sortedNames(rules.disabled);
+  const RecordOptions &records = options.records, byDefault;
+  if (!records.use)
+    texts["no-records"] = "true";
+  if (!records.device.empty())
+    texts["device"] = records.device;
+  if (records.use && records.minSpeedup != byDefault.minSpeedup)
+    texts["min-speedup"] = llvm::formatv("{0}", records.minSpeedup).str();
   return texts;
 }
 
@@ -55,8 +63,9 @@ static Manifest::Decision decisionOf(const RuleMatch &match) {
   decision.pattern = match.pattern;
   decision.site = match.nodes.empty() ? match.ops : match.nodes;
   decision.verdict = verdictName(match.verdict).str();
-  if (match.verdict == Verdict::Fired || match.verdict == Verdict::Lost)
-    decision.evidence = "predicted";
+  if (RuleReport::hasEvidence(match))
+    decision.evidence = evidenceName(match.basis).str();
+  decision.records = match.records;
   decision.reason = match.reason;
   return decision;
 }

@@ -225,6 +225,7 @@ bool Compilation::fuse() {
     PhaseTimer::Scope scope(timer, "rules");
     if (!tables.library.select(options.rules, context, ruleStore(), diags, report.rules))
       return false;
+    prepareEvidence();
   }
   bool fused = runPasses(Diag::Internal, [&](PassManager &pm) {
     if (!report.rules.empty()) {
@@ -238,6 +239,7 @@ bool Compilation::fuse() {
   });
   for (const auto &[rule, text] : report.switchedOff)
     diags.report(Diag::RuleSwitchedOff, rule, text);
+  finishEvidence();
   return fused;
 }
 

@@ -78,6 +78,12 @@ private:
   bool setBatchSymbol();
   bool noteBatch();
   RuleStore ruleStore();
+
+  // Evidence.cpp
+  void prepareEvidence();
+  std::optional<std::string> emittedHash(const Rule &rule, const Measurement &measurement);
+  void finishEvidence();
+
   void fillInfo();
 
   // Manifest.cpp
@@ -116,6 +122,8 @@ private:
   std::unique_ptr<onnx::Model> model;
   /// Where options.ruleReport is not given.
   RuleReport ownReport;
+  RecordLibrary records;
+  std::optional<Weigher> weigher;
   RuleReport &report;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<CompiledKernel> kernels;

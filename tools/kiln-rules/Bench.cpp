@@ -207,6 +207,8 @@ bool Bench::prepare() {
 
 CompileOptions Bench::compileOptions(const Rule &rule, bool withRule) const {
   CompileOptions compile;
+  // What was measured before must not decide whether it can be measured again.
+  compile.records.use = false;
   compile.rules.disableAll = !withRule;
   if (withRule)
     compile.rules.only = {rule.name};

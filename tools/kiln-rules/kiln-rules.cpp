@@ -84,6 +84,14 @@ static cl::opt<std::string> model(cl::Positional, cl::Required, cl::desc("<model
 static cl::opt<bool> json("json", cl::desc("One JSON document"), cl::cat(category),
                           cl::sub(explainCommand), cl::sub(whyCommand));
 
+static cl::list<std::string> recordFolders("records", cl::value_desc("folder"),
+                                           cl::desc("Records of a folder, too"), cl::cat(category),
+                                           cl::sub(explainCommand));
+static cl::opt<std::string>
+    explainDevice("device", cl::value_desc("name"),
+                  cl::desc("Device whose records decide (default: this one)"), cl::cat(category),
+                  cl::sub(explainCommand));
+
 static cl::opt<std::string> whyLeft(cl::Positional, cl::Required, cl::desc("<a.so>"),
                                     cl::cat(category), cl::sub(whyCommand));
 static cl::opt<std::string> whyRight(cl::Positional, cl::Required, cl::desc("<b.so>"),
@@ -167,6 +175,8 @@ static int explain() {
   RuleReport report;
   CompileOptions options;
   options.rules.folders.assign(folders.begin(), folders.end());
+  options.records.folders.assign(recordFolders.begin(), recordFolders.end());
+  options.records.device = explainDevice;
   options.ruleReport = &report;
   kiln::DiagnosticEngine diags(model);
   compiler.check(model, Phase::Fuse, options, diags);
@@ -201,9 +211,8 @@ static int bench(const RuleList &rules, const PassTables &tables, mlir::MLIRCont
 
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
-  for (cl::SubCommand *command :
-       {&listCommand, &showCommand, &newCommand, &checkCommand, &benchCommand, &explainCommand,
-        &whyCommand})
+  for (cl::SubCommand *command : {&listCommand, &showCommand, &newCommand, &checkCommand,
+                                  &benchCommand, &explainCommand, &whyCommand})
     cl::HideUnrelatedOptions(category, *command);
   cl::ParseCommandLineOptions(argc, argv, "Kiln's rule database\n");
   if (explainCommand)

@@ -167,6 +167,10 @@ public:
   /// cannot be read.
   bool addFolder(llvm::StringRef folder, DiagnosticEngine &diags);
 
+  /// Of all records, in the order of the alphabet; whether they can be used is not
+  /// looked at.
+  std::vector<std::string> devices() const;
+
   /// The usable records of a rule, by device. What cannot be used is a warning,
   /// once. Valid until addFolder.
   const std::vector<RuleRecord> &of(llvm::StringRef rule, DiagnosticEngine &diags);

@@ -47,6 +47,8 @@ struct CompileOptions {
   /// Threads that generate code; 0 is one a core.
   unsigned threads = 0;
   RuleOptions rules;
+  /// What decides whether a rule fires.
+  RecordOptions records;
   /// Not owned; gets what rules did.
   RuleReport *ruleReport = nullptr;
   /// Prints tensors' elements in full.
