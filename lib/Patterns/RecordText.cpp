@@ -233,8 +233,9 @@ static Measurement readMeasurement(const llvm::json::Value &value, const std::st
   // It is for people and scripts: what counts are the two times.
   double speedup = members.number("speedup");
   if (faults.first.empty() && std::abs(speedup - m.speedup()) > 1e-3 * (1 + speedup))
-    faults.add(members.where("speedup"),
-               llvm::formatv("{0:F3} is not what the times say, {1:F3}", speedup, m.speedup()).str());
+    faults.add(
+        members.where("speedup"),
+        llvm::formatv("{0:F3} is not what the times say, {1:F3}", speedup, m.speedup()).str());
   m.savedBytes = members.integer("saved_bytes", -mostBytes, mostBytes);
   m.peakBytesChange = members.integer("peak_bytes_change", -mostBytes, mostBytes);
   {

@@ -33,11 +33,19 @@ struct PairTimes {
   std::string noise;
 };
 
-/// Times of one call of each. Samples alternate, A B B A; each is as many calls
-/// as the clock needs and follows one that is not timed. Tries again while the
-/// machine is too noisy. Returns early, with noise, when `stop` says so.
-PairTimes timePairs(llvm::function_ref<void()> first, llvm::function_ref<void()> second,
-                    const PairOptions &options, llvm::function_ref<bool()> stop);
+/// What is timed: each call of `prepare` makes both anew.
+struct Contestants {
+  llvm::function_ref<bool(unsigned round)> prepare;
+  llvm::function_ref<void()> first, second;
+};
+
+/// Times of one call of each, in the round in which it was fastest: where code and
+/// buffers come to lie is luck, and decides up to 25 %. In a round samples
+/// alternate, A B B A; each is as many calls as the clock needs and follows one
+/// that is not timed. Tries again while the machine is too noisy. Returns early,
+/// with noise, when `stop` says so.
+PairTimes timePairs(const Contestants &contestants, const PairOptions &options,
+                    llvm::function_ref<bool()> stop);
 
 } // namespace kiln
 
