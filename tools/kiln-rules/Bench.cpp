@@ -460,6 +460,7 @@ int Bench::run(const RuleList &rules) {
   if (kept)
     llvm::outs() << ", " << kept << " kept";
   llvm::outs() << ": " << options.folder << "/" << device.slug << "\n";
+  llvm::outs().flush();
   if (isInterrupted()) {
     llvm::errs() << "kiln-rules: stopped; --resume continues\n";
     return 128 + SIGINT;

@@ -89,22 +89,21 @@ static std::string percent(double share) { return llvm::formatv("{0:F1} %", shar
 static std::string judge(const Spread &before, const Spread &after, const Spread &first,
                          const Spread &second, const PairOptions &options) {
   double steady = std::max(before.relative(), after.relative());
-  double drift = std::abs(before.median - after.median) / std::min(before.median, after.median);
-  double spread = std::max(first.relative(), second.relative());
-  auto text = [](llvm::StringRef what, double is, double limit) {
-    return (what + " " + percent(is) + ", and " + percent(limit) + " are allowed").str();
+  auto apart = [](const Spread &a, const Spread &b) {
+    return std::abs(a.median - b.median) / std::min(a.median, b.median);
   };
-  if (steady > options.calibrationLimit)
-    return text("a loop of known work varies by", steady, options.calibrationLimit);
-  if (drift > options.calibrationLimit)
-    return text("a loop of known work took longer before or after by", drift,
-                options.calibrationLimit);
-  if (spread > options.limit)
-    return text("its times vary by", spread, options.limit);
-  double apart = std::abs(first.median - second.median) / std::min(first.median, second.median);
-  if (options.areSame && apart > options.sameLimit)
-    return text("the same code took longer as the one or the other by", apart, options.sameLimit);
-  return "";
+  std::string fault;
+  auto check = [&](llvm::StringRef what, double is, double limit) {
+    if (fault.empty() && is > limit)
+      fault = (what + " " + percent(is) + ", and " + percent(limit) + " are allowed").str();
+  };
+  double third = options.maxNoise / 3;
+  check("a loop of known work varies by", steady, third);
+  check("a loop of known work, before and after, changed by", apart(before, after), third);
+  check("its times vary by", std::max(first.relative(), second.relative()), options.maxNoise);
+  if (options.areSame)
+    check("times of equal code differ by", apart(first, second), third);
+  return fault;
 }
 
 /// One round: spreads of both, unless it was stopped or could not be prepared.

@@ -17,14 +17,13 @@ llvm::StringRef clockMethod();
 
 struct PairOptions {
   unsigned pairs = 25;
-  /// Largest MAD over median: of a loop of known work before and after, and of
-  /// the times themselves. The former may differ by as much, too.
-  double calibrationLimit = 0.02, limit = 0.06;
+  /// Largest MAD over median of the times. A loop of known work before and after
+  /// may vary, and change, by a third of it, and so may times of equal code.
+  double maxNoise = 0.06;
   /// After that many tries in all, waiting longer each time.
   unsigned tries = 4;
-  /// Both are the same code, so a difference is noise, too: at most `sameLimit`.
+  /// Both are the same code.
   bool areSame = false;
-  double sameLimit = 0.02;
 };
 
 struct PairTimes {
