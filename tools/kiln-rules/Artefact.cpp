@@ -114,9 +114,17 @@ std::unique_ptr<Artefact> Artefact::open(const std::string &path, uint32_t threa
   kiln_session_options options = {};
   options.struct_size = sizeof(options);
   options.threads = threads;
+  // Arenas start on a page: where they lie within one decides some ten percent.
+  kiln_pool_options memory = {};
+  memory.struct_size = sizeof(memory);
+  memory.flags = KILN_POOL_MMAP;
   kiln_status_t status = kiln_open(path.c_str(), nullptr, &result->artefact);
+  const kiln_api *api = kiln_artefact_api(result->artefact);
   if (status == KILN_OK)
-    status = kiln_model_open(kiln_artefact_api(result->artefact), nullptr, &result->model);
+    status = kiln_model_open(api, nullptr, &result->model);
+  if (status == KILN_OK)
+    status = kiln_pool_create(api, &memory, &result->pool);
+  options.pool = result->pool;
   if (status == KILN_OK)
     status = kiln_session_create(result->model, &options, &result->session);
   if (status == KILN_OK)
@@ -127,6 +135,7 @@ std::unique_ptr<Artefact> Artefact::open(const std::string &path, uint32_t threa
 
 Artefact::~Artefact() {
   kiln_session_destroy(session);
+  kiln_pool_destroy(pool);
   kiln_model_close(model);
   (void)kiln_close(artefact);
 }

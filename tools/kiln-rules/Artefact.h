@@ -83,6 +83,7 @@ private:
 
   kiln_artefact *artefact = nullptr;
   kiln_model *model = nullptr;
+  kiln_pool *pool = nullptr;
   kiln_session *session = nullptr;
 };
 

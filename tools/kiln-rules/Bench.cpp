@@ -117,9 +117,10 @@ private:
   CompileOptions compileOptions(const Rule &rule, bool withRule) const;
   bool findInstance(Job &job, GraphSummary &summary);
   Outcome measure(Job &job, Measurement &result);
-  bool compileSides(const Job &job, std::unique_ptr<Artefact> (&sides)[2]);
-  std::unique_ptr<Arguments> compareValues(const Job &job, ModuleOp graph, Artefact &unfused,
-                                           Artefact &fused, Measurement &result);
+  std::string pathOf(bool withRule) const {
+    return (folder + (withRule ? "/fused.so" : "/unfused.so")).str();
+  }
+  bool compileSides(const Job &job);
   void runRule(const std::shared_ptr<const Rule> &rule, std::vector<Job> jobs, Progress &progress);
   RuleRecord startRecord(const Rule &rule);
   bool write(RuleRecord record, ArrayRef<Measurement> notReached);
@@ -241,54 +242,48 @@ bool Bench::findInstance(Job &job, GraphSummary &summary) {
   return false;
 }
 
-bool Bench::compileSides(const Job &job, std::unique_ptr<Artefact> (&sides)[2]) {
+bool Bench::compileSides(const Job &job) {
   for (bool withRule : {false, true}) {
-    std::string path = (folder + (withRule ? "/fused.so" : "/unfused.so")).str();
     kiln::DiagnosticEngine problems;
     bool good = compiler.compileGraph(
         [&](MLIRContext &into) { return makeInstance(*job.rule, job.pattern, job.spec, into); },
-        path, compileOptions(*job.rule, withRule), problems);
-    std::string why;
-    if (good)
-      sides[withRule] = Artefact::open(path, /*threads=*/1, why);
-    else
-      problems.printText(*std::make_unique<llvm::raw_string_ostream>(why));
-    if (!sides[withRule]) {
-      fail(Diag::ValuesDiffer, job, "its artefact does not compile and load: " + why);
+        pathOf(withRule), compileOptions(*job.rule, withRule), problems);
+    if (!good) {
+      std::string why;
+      llvm::raw_string_ostream os(why);
+      problems.printText(os);
+      fail(Diag::ValuesDiffer, job, "it does not compile: " + why);
       return false;
     }
   }
   return true;
 }
 
-/// Runs both once, and compares with the reference of the region. Null, reported,
-/// when values differ.
-std::unique_ptr<Arguments> Bench::compareValues(const Job &job, ModuleOp graph, Artefact &unfused,
-                                                Artefact &fused, Measurement &result) {
-  auto no = [&](const llvm::Twine &why) {
-    fail(Diag::ValuesDiffer, job, why);
-    return nullptr;
-  };
-  Random random(job.spec.seed);
-  Tensors inputs = randomInputs(graph, random);
-  auto want = evaluateGraph(graph, inputs, tables.references);
-  if (failed(want))
-    return no("the reference does not evaluate its graph");
-  auto arguments = std::make_unique<Arguments>(inputs, *want);
-  // The fused one last: its results are compared.
-  for (Artefact *side : {&unfused, &fused})
-    if (kiln_status_t status = side->run(*arguments); status != KILN_OK)
-      return no(StringRef("its artefact does not run: ") + kiln_status_name(status));
-  result.maxError = difference(arguments->outputs(), *want).error;
-  result.errorBound = allowedError(want->front().elementType());
-  if (!(result.maxError <= result.errorBound))
-    return no(llvm::formatv("its values differ from the reference by {0:e2}, and {1:e2} are "
-                            "allowed",
-                            result.maxError, result.errorBound)
-                  .str());
-  result.peakBytesChange = fused.arenaBytes() - unfused.arenaBytes();
-  return arguments;
-}
+namespace {
+/// Both artefacts and the tensors that they share.
+struct Sides {
+  std::unique_ptr<Artefact> sides[2];
+  std::unique_ptr<Arguments> arguments;
+
+  /// Opens both again, the one that was second first, and runs them once; the
+  /// fused one last, so that its results are there. Empty, or why not.
+  std::string open(const std::string (&paths)[2], bool swap, const Tensors &inputs,
+                   const Tensors &want) {
+    std::string why;
+    for (auto &side : sides)
+      side.reset();
+    arguments = std::make_unique<Arguments>(inputs, want);
+    for (unsigned i : {swap ? 1u : 0u, swap ? 0u : 1u})
+      if (!(sides[i] = Artefact::open(paths[i], /*threads=*/1, why)))
+        return "its artefact does not load: " + why;
+    for (auto &side : sides)
+      if (kiln_status_t status = side->run(*arguments); status != KILN_OK)
+        return std::string("its artefact does not run: ") + kiln_status_name(status);
+    return "";
+  }
+  void run(unsigned side) { (void)sides[side]->run(*arguments); }
+};
+} // namespace
 
 Bench::Outcome Bench::measure(Job &job, Measurement &result) {
   auto graph = makeInstance(*job.rule, job.pattern, job.spec, context);
@@ -298,22 +293,40 @@ Bench::Outcome Bench::measure(Job &job, Measurement &result) {
       compileOptions(*job.rule, /*withRule=*/false), problems);
   if (!graph || !without)
     return fail(Diag::ValuesDiffer, job, "it does not compile without the rule");
-  std::unique_ptr<Artefact> sides[2];
-  if (!compileSides(job, sides))
+  if (!compileSides(job))
     return Outcome::Failed;
+  Random random(job.spec.seed);
+  Tensors inputs = randomInputs(*graph, random);
+  auto want = evaluateGraph(*graph, inputs, tables.references);
+  if (failed(want))
+    return fail(Diag::ValuesDiffer, job, "the reference does not evaluate its graph");
+
+  Sides both;
+  const std::string paths[] = {pathOf(false), pathOf(true)};
+  if (std::string why = both.open(paths, false, inputs, *want); !why.empty())
+    return fail(Diag::ValuesDiffer, job, why);
   result.pattern = job.pattern;
   result.instance = describe(*graph);
   result.size = sizeName(job.spec.size).str();
   result.seed = job.spec.seed;
   result.bucket = bucketOfGraph(*graph);
-  result.savedBytes += without->trafficBytes;
-  auto arguments = compareValues(job, *graph, *sides[0], *sides[1], result);
-  if (!arguments)
-    return Outcome::Failed;
+  result.savedBytes = without->trafficBytes - result.savedBytes;
+  result.peakBytesChange = both.sides[1]->arenaBytes() - both.sides[0]->arenaBytes();
+  result.maxError = difference(both.arguments->outputs(), *want).error;
+  result.errorBound = allowedError(want->front().elementType());
+  if (!(result.maxError <= result.errorBound))
+    return fail(Diag::ValuesDiffer, job,
+                llvm::formatv("its values differ from the reference by {0:e2}, and {1:e2} are "
+                              "allowed",
+                              result.maxError, result.errorBound)
+                    .str());
+
   PairOptions pairs = options.pairs;
   pairs.areSame = without->kernelHash == result.kernelHash;
-  PairTimes times = timePairs([&] { (void)sides[0]->run(*arguments); },
-                              [&] { (void)sides[1]->run(*arguments); }, pairs, isInterrupted);
+  PairTimes times = timePairs(
+      {[&](unsigned round) { return both.open(paths, round % 2 != 0, inputs, *want).empty(); },
+       [&] { both.run(0); }, [&] { both.run(1); }},
+      pairs, isInterrupted);
   if (isInterrupted())
     return Outcome::Stopped;
   if (!times.noise.empty()) {
@@ -404,7 +417,8 @@ void Bench::runRule(const std::shared_ptr<const Rule> &rule, std::vector<Job> jo
     }
     Measurement result;
     result.kernelHash = fused.kernelHash;
-    result.savedBytes = -fused.trafficBytes;
+    // Of the unfused one, once it is known.
+    result.savedBytes = fused.trafficBytes;
     Outcome outcome = isInterrupted() ? Outcome::Stopped : measure(job, result);
     progress.clear();
     refusals = outcome == Outcome::TooNoisy ? refusals + 1 : 0;
@@ -448,6 +462,7 @@ int Bench::run(const RuleList &rules) {
   if (kept)
     llvm::outs() << ", " << kept << " kept";
   llvm::outs() << ": " << options.folder << "/" << device.slug << "\n";
+  llvm::outs().flush();
   if (isInterrupted()) {
     llvm::errs() << "kiln-rules: stopped; --resume continues\n";
     return 128 + SIGINT;

@@ -17,14 +17,13 @@ llvm::StringRef clockMethod();
 
 struct PairOptions {
   unsigned pairs = 25;
-  /// Largest MAD over median: of a loop of known work before and after, and of
-  /// the times themselves. The former may differ by as much, too.
-  double calibrationLimit = 0.02, limit = 0.06;
+  /// Largest MAD over median of the times. A loop of known work before and after
+  /// may vary, and change, by a third of it, and so may times of equal code.
+  double maxNoise = 0.06;
   /// After that many tries in all, waiting longer each time.
   unsigned tries = 4;
-  /// Both are the same code, so a difference is noise, too: at most `sameLimit`.
+  /// Both are the same code.
   bool areSame = false;
-  double sameLimit = 0.02;
 };
 
 struct PairTimes {
@@ -33,11 +32,19 @@ struct PairTimes {
   std::string noise;
 };
 
-/// Times of one call of each. Samples alternate, A B B A; each is as many calls
-/// as the clock needs and follows one that is not timed. Tries again while the
-/// machine is too noisy. Returns early, with noise, when `stop` says so.
-PairTimes timePairs(llvm::function_ref<void()> first, llvm::function_ref<void()> second,
-                    const PairOptions &options, llvm::function_ref<bool()> stop);
+/// What is timed: each call of `prepare` makes both anew.
+struct Contestants {
+  llvm::function_ref<bool(unsigned round)> prepare;
+  llvm::function_ref<void()> first, second;
+};
+
+/// Times of one call of each, in the round in which it was fastest: where code and
+/// buffers come to lie is luck, and decides up to 25 %. In a round samples
+/// alternate, A B B A; each is as many calls as the clock needs and follows one
+/// that is not timed. Tries again while the machine is too noisy. Returns early,
+/// with noise, when `stop` says so.
+PairTimes timePairs(const Contestants &contestants, const PairOptions &options,
+                    llvm::function_ref<bool()> stop);
 
 } // namespace kiln
 

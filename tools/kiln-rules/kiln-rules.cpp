@@ -75,6 +75,10 @@ static cl::opt<std::string> device("device", cl::value_desc("device"), cl::init(
 static cl::opt<unsigned> pairs("pairs", cl::init(PairOptions().pairs), cl::value_desc("N"),
                                cl::desc("Pairs of samples, without and with the rule (default 25)"),
                                cl::cat(category), cl::sub(benchCommand));
+static cl::opt<double> maxNoise("max-noise", cl::init(PairOptions().maxNoise * 100),
+                                cl::value_desc("percent"),
+                                cl::desc("Record nothing whose times vary by more (default 6)"),
+                                cl::cat(category), cl::sub(benchCommand));
 static cl::opt<bool> resume("resume",
                             cl::desc("Keep what is recorded in --out with the code of now"),
                             cl::cat(category), cl::sub(benchCommand));
@@ -198,6 +202,8 @@ static int bench(const RuleList &rules, const PassTables &tables, mlir::MLIRCont
     diags.report(Diag::Usage, "--device " + device + ": this build measures on cpu only");
   if (pairs < 3 || pairs > 10000)
     diags.report(Diag::Usage, "--pairs: give a number from 3 to 10000");
+  if (!(maxNoise >= 0 && maxNoise <= 1e6))
+    diags.report(Diag::Usage, "--max-noise: give a number of percent");
   if (diags.hasErrors()) {
     diags.printText(errs());
     return static_cast<int>(diags.exitCode());
@@ -205,6 +211,7 @@ static int bench(const RuleList &rules, const PassTables &tables, mlir::MLIRCont
   BenchOptions options;
   options.folder = recordFolder;
   options.pairs.pairs = pairs;
+  options.pairs.maxNoise = maxNoise / 100;
   options.resume = resume;
   return benchRules(rules, tables, context, options, diags);
 }
