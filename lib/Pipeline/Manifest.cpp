@@ -40,6 +40,10 @@ static std::map<std::string, std::string> optionsThatMatter(const CompileOptions
     texts["batch-dim"] = options.batchDim;
   for (const auto &[name, range] : options.import.dims)
     texts["dim " + name] = rangeText(range);
+  if (options.cuda.isWanted)
+    texts["cuda-arch"] = llvm::join(options.cuda.architectures, ",");
+  if (options.cuda.simulator)
+    texts["cuda-sim"] = "true";
   const RuleOptions &rules = options.rules;
   if (rules.disableAll)
     texts["disable-all-rules"] = "true";
@@ -84,7 +88,7 @@ Manifest Compilation::makeManifest() {
     manifest.modelDigest = "blake3:" + llvm::toHex(llvm::BLAKE3::hash<32>(model->bytes),
                                                    /*LowerCase=*/true);
   manifest.digest = llvm::toHex(ArrayRef(info.digest), /*LowerCase=*/true);
-  manifest.target = "cpu";
+  manifest.target = options.cuda.isWanted ? "cpu,cuda" : "cpu";
   manifest.cpu = compiler.target().cpu;
   manifest.features = info.features;
   manifest.options = optionsThatMatter(options);

@@ -217,7 +217,8 @@ std::string toJson(const Runner &runner, const Options &options, const Results &
   json.endObject();
   json.key("open_ms").value(runner.openMilliseconds());
   if (results.ran) {
-    json.key("device").value("cpu").key("threads").value(runner.threads());
+    json.key("device").value(runner.device()).key("device_reason").value(runner.deviceReason());
+    json.key("threads").value(runner.threads());
     json.key("first_run_ms").value(runner.firstRunMilliseconds());
     json.key("outputs").beginArray();
     for (const Results::Output &output : results.outputs) {

@@ -136,7 +136,7 @@ const Option kOptions[] = {
        options.threads = uint32_t(number);
        return {};
      }},
-    {"device", "D", "Device to run on, such as cpu; never replaced by another",
+    {"device", "D", "Device to run on: cpu, cuda:0, sim:sm_80; never replaced by another",
      [](Options &options, const std::string &value) -> Failure {
        options.device = value;
        return {};

@@ -49,6 +49,7 @@ int exitCodeOf(kiln_status_t status) {
     return ExitDifferent;
   case KILN_BUSY:
   case KILN_INTERNAL:
+  case KILN_DEVICE_FAILED:
   // Of batchers, which kiln-run has none of.
   case KILN_OVERLOADED:
   case KILN_CANCELLED:
@@ -116,7 +117,21 @@ Failure Runner::open(const Options &options) {
   return {};
 }
 
+/// The simulator, where it lies beside an installed or a built kiln-run.
+static void findSimulator() {
+  char self[4096];
+  ssize_t length = readlink("/proc/self/exe", self, sizeof self);
+  if (length <= 0 || length == sizeof self)
+    return;
+  std::string path(self, size_t(length));
+  path = path.substr(0, path.rfind('/')) + "/../lib/libkiln-cudasim.so";
+  if (access(path.c_str(), R_OK) == 0)
+    setenv("KILN_CUDASIM", path.c_str(), /*overwrite=*/0);
+}
+
 Failure Runner::createSession(const Options &options) {
+  if (options.device.starts_with("sim:"))
+    findSimulator();
   char reason[512] = "";
   kiln_executor_options executorOptions = {};
   executorOptions.struct_size = sizeof executorOptions;
@@ -145,6 +160,8 @@ Failure Runner::createSession(const Options &options) {
     kiln_model_error(model, reason, sizeof reason);
     return {exitCodeOf(status), reason};
   }
+  if (kiln_session_get_device(session, &usedDevice, &deviceChoice) != KILN_OK)
+    usedDevice = "cpu";
   return {};
 }
 
