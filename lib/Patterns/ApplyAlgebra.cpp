@@ -62,6 +62,12 @@ public:
     return run(recognising) && run(all);
   }
 
+  MatcherWork work() const {
+    MatcherWork sum = recognising.work();
+    sum += all.work();
+    return sum;
+  }
+
   std::vector<RuleMatch> matches;
   std::optional<Fault> fault;
 
@@ -357,7 +363,9 @@ private:
     collectProgramBlocks(function.getBody(), blocks);
     for (Block *block : blocks) {
       AlgebraDriver driver(*block, tables, rules, weigher());
-      if (!driver.run())
+      bool good = driver.run();
+      report().work += driver.work();
+      if (!good)
         return driver.fault;
       llvm::append_range(matches, std::move(driver.matches));
     }

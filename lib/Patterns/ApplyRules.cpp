@@ -64,6 +64,7 @@ private:
     if (!matcher.prepare(GraphFeatures(block)))
       return;
     std::vector<Candidate> candidates = collectCandidates(block, matcher, sink);
+    report().work += matcher.work();
     PullCosts costs(tables.kernels);
     TrafficModel traffic;
     GenericPlan generic(block, tables.kernels, costs, traffic);

@@ -131,6 +131,10 @@ void RuleReport::printJSON(llvm::raw_ostream &os) const {
           });
         });
     });
+    json.attributeObject("work", [&] {
+      json.attribute("patterns", work.patterns);
+      json.attribute("constraints", work.calls);
+    });
     json.attributeArray("switched_off", [&] {
       for (const auto &off : switchedOff)
         json.object([&] {

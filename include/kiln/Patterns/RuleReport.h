@@ -51,6 +51,19 @@ struct RuleMatch {
   std::vector<std::string> beat;
 };
 
+/// What matching took, as a count that is the same on every machine.
+struct MatcherWork {
+  /// Patterns that were made ready, each time that they were.
+  uint64_t patterns = 0;
+  /// Constraints that were asked.
+  uint64_t calls = 0;
+
+  void operator+=(const MatcherWork &other) {
+    patterns += other.patterns;
+    calls += other.calls;
+  }
+};
+
 struct RuleReport {
   static constexpr int64_t nominalSize = 64;
   /// False where no evidence was asked for.
@@ -65,6 +78,7 @@ struct RuleReport {
   std::vector<RuleMatch> matches;
   /// Rules that misbehaved: name, and what they did.
   std::vector<std::pair<std::string, std::string>> switchedOff;
+  MatcherWork work;
 
   void printText(llvm::raw_ostream &os) const;
   /// One document; docs/rules.md describes it.
