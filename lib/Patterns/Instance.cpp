@@ -427,23 +427,26 @@ std::vector<std::string> kiln::patternNames(const Rule &rule) {
   return {names.begin(), names.end()};
 }
 
-OwningOpRef<ModuleOp> kiln::makeInstance(const Rule &rule, StringRef pattern,
-                                         const InstanceSpec &spec, MLIRContext &context) {
-  // Draws that do not fit the ops are no news.
-  ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
-  auto pdl = parseSourceString<ModuleOp>(rule.bytecode, &context);
+pdl::PatternOp kiln::fullestVariant(ModuleOp rule, StringRef pattern) {
   pdl::PatternOp fullest;
-  size_t most = 0;
-  auto variants =
-      pdl ? llvm::to_vector(pdl->getOps<pdl::PatternOp>()) : SmallVector<pdl::PatternOp>();
-  for (pdl::PatternOp variant : variants) {
+  ptrdiff_t most = 0;
+  for (auto variant : rule.getOps<pdl::PatternOp>()) {
     auto ops = variant.getOps<pdl::OperationOp>();
-    auto count = static_cast<size_t>(std::distance(ops.begin(), ops.end()));
+    ptrdiff_t count = std::distance(ops.begin(), ops.end());
     if (withoutVariant(*variant.getSymName()) == pattern && count > most) {
       fullest = variant;
       most = count;
     }
   }
+  return fullest;
+}
+
+OwningOpRef<ModuleOp> kiln::makeInstance(const Rule &rule, StringRef pattern,
+                                         const InstanceSpec &spec, MLIRContext &context) {
+  // Draws that do not fit the ops are no news.
+  ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
+  auto pdl = parseSourceString<ModuleOp>(rule.bytecode, &context);
+  pdl::PatternOp fullest = pdl ? fullestVariant(*pdl, pattern) : nullptr;
   if (!fullest)
     return nullptr;
   Random random(spec.seed);

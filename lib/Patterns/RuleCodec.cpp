@@ -41,6 +41,7 @@ std::string kiln::encodeRule(const Rule &rule) {
        {StringRef(rule.name), StringRef(rule.anchor), StringRef(rule.file), StringRef(rule.doc)})
     encodeField(bytes, field);
   encodeField(bytes, rule.kind == RuleKind::Fusion ? "fusion" : "algebra");
+  encodeField(bytes, llvm::join(rule.spellings, "\n"));
   encodeField(bytes, llvm::join(rule.kernels, "\n"));
   std::string patterns;
   for (const RulePattern &pattern : rule.patterns) {
@@ -67,6 +68,7 @@ std::shared_ptr<Rule> kiln::decodeRule(StringRef bytes) {
   rule->file = decodeField(bytes).str();
   rule->doc = decodeField(bytes).str();
   rule->kind = decodeField(bytes) == "fusion" ? RuleKind::Fusion : RuleKind::Algebra;
+  rule->spellings = lines(decodeField(bytes));
   rule->kernels = lines(decodeField(bytes));
   StringRef patterns = decodeField(bytes);
   while (!patterns.empty()) {
