@@ -100,16 +100,19 @@ void Maker::setWorld() {
   element = spec->dtype == "f16"   ? Type(b.getF16Type())
             : spec->dtype == "i32" ? Type(b.getI32Type())
                                    : b.getF32Type();
-  // Activations: of image models; of products; scores of attention; rows.
+  // Activations: of image models; of products; scores and queries of attention; rows.
   static constexpr int64_t images[][4] = {{1, 16, 14, 14}, {1, 32, 28, 28}, {1, 64, 40, 40}};
   static constexpr int64_t products[][2] = {{16, 128}, {64, 256}, {128, 768}};
   static constexpr int64_t scores[][4] = {{1, 4, 16, 16}, {1, 12, 64, 64}, {1, 12, 256, 256}};
+  static constexpr int64_t queries[][4] = {{1, 4, 16, 32}, {1, 8, 64, 64}, {1, 12, 256, 64}};
   static constexpr int64_t rows[][2] = {{16, 64}, {128, 768}, {512, 2048}};
   auto at = static_cast<size_t>(spec->size);
-  ArrayRef<int64_t> dims = holds(pattern, {"kiln.conv"})      ? ArrayRef<int64_t>(images[at])
-                           : holds(pattern, {"kiln.matmul"})  ? ArrayRef<int64_t>(products[at])
-                           : holds(pattern, {"kiln.softmax"}) ? ArrayRef<int64_t>(scores[at])
-                                                              : ArrayRef<int64_t>(rows[at]);
+  bool softmax = holds(pattern, {"kiln.softmax"}), matmul = holds(pattern, {"kiln.matmul"});
+  ArrayRef<int64_t> dims = holds(pattern, {"kiln.conv"}) ? ArrayRef<int64_t>(images[at])
+                           : softmax && matmul           ? ArrayRef<int64_t>(queries[at])
+                           : matmul                      ? ArrayRef<int64_t>(products[at])
+                           : softmax                     ? ArrayRef<int64_t>(scores[at])
+                                                         : ArrayRef<int64_t>(rows[at]);
   base.assign(dims.begin(), dims.end());
 }
 
@@ -138,6 +141,8 @@ bool Maker::isParameter(StringRef opName, size_t index, ArrayRef<Value> known,
                         Value pdlOperand) const {
   if (index == 0)
     return false;
+  if (opName == "kiln.matmul" && holds(pattern, {"kiln.softmax"}))
+    return false; // keys and values
   if (opName == "kiln.conv" || opName == "kiln.matmul" || opName == "kiln.prelu" ||
       isAsked(pdlOperand, {"PerChannel", "PerColumn"}))
     return true;
@@ -154,6 +159,12 @@ Shape Maker::modelShapeFor(StringRef opName, size_t index, ArrayRef<Value> known
   Shape shape = shapeOf(*other);
   if (opName == "kiln.conv")
     return {shape[1], shape[1], Expr(3), Expr(3)};
+  if (opName == "kiln.matmul" && holds(pattern, {"kiln.softmax"})) { // keys, then values
+    Expr own = shape.back();
+    shape.back() = own == base.back() ? shape[shape.size() - 2] : base.back();
+    shape[shape.size() - 2] = own;
+    return shape;
+  }
   if (opName == "kiln.matmul") // the half of a feed-forward layer
     return {shape.back(), spec->size == InstanceSize::Large ? Expr(512) : shape.back()};
   bool isVector = isParameter(opName, index, known, pdlOperand);
@@ -427,23 +438,26 @@ std::vector<std::string> kiln::patternNames(const Rule &rule) {
   return {names.begin(), names.end()};
 }
 
-OwningOpRef<ModuleOp> kiln::makeInstance(const Rule &rule, StringRef pattern,
-                                         const InstanceSpec &spec, MLIRContext &context) {
-  // Draws that do not fit the ops are no news.
-  ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
-  auto pdl = parseSourceString<ModuleOp>(rule.bytecode, &context);
+pdl::PatternOp kiln::fullestVariant(ModuleOp rule, StringRef pattern) {
   pdl::PatternOp fullest;
-  size_t most = 0;
-  auto variants =
-      pdl ? llvm::to_vector(pdl->getOps<pdl::PatternOp>()) : SmallVector<pdl::PatternOp>();
-  for (pdl::PatternOp variant : variants) {
+  ptrdiff_t most = 0;
+  for (auto variant : rule.getOps<pdl::PatternOp>()) {
     auto ops = variant.getOps<pdl::OperationOp>();
-    auto count = static_cast<size_t>(std::distance(ops.begin(), ops.end()));
+    ptrdiff_t count = std::distance(ops.begin(), ops.end());
     if (withoutVariant(*variant.getSymName()) == pattern && count > most) {
       fullest = variant;
       most = count;
     }
   }
+  return fullest;
+}
+
+OwningOpRef<ModuleOp> kiln::makeInstance(const Rule &rule, StringRef pattern,
+                                         const InstanceSpec &spec, MLIRContext &context) {
+  // Draws that do not fit the ops are no news.
+  ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
+  auto pdl = parseSourceString<ModuleOp>(rule.bytecode, &context);
+  pdl::PatternOp fullest = pdl ? fullestVariant(*pdl, pattern) : nullptr;
   if (!fullest)
     return nullptr;
   Random random(spec.seed);

@@ -174,20 +174,26 @@ struct RuleCompiler::Process {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// The first comment of a file, but the licence.
-static std::string leadingComment(StringRef text) {
-  std::string doc;
+/// Takes the first comment of a file, but the licence.
+static void readComment(StringRef text, Rule &rule) {
+  bool isSpelling = false;
   for (StringRef line : llvm::split(text, '\n')) {
     line = line.trim();
     if (!line.consume_front("//")) {
-      if (!doc.empty())
-        break;
+      if (!rule.doc.empty())
+        return;
       continue;
     }
-    if (!line.contains("SPDX-License-Identifier") && !line.trim().empty())
-      doc += (doc.empty() ? "" : "\n") + line.trim().str();
+    line = line.trim();
+    if (line.contains("SPDX-License-Identifier") || line.empty())
+      continue;
+    if (line == "Seen in models:")
+      isSpelling = true;
+    else if (isSpelling)
+      rule.spellings.push_back(line.str());
+    else
+      rule.doc += (rule.doc.empty() ? "" : "\n") + line.str();
   }
-  return doc;
 }
 
 namespace {
@@ -265,7 +271,7 @@ std::shared_ptr<Rule> RuleCompiler::compileText(StringRef file, StringRef text) 
   rule->name = path::stem(file).str();
   rule->anchor = path::filename(here).str();
   rule->file = file.str();
-  rule->doc = leadingComment(text);
+  readComment(text, *rule);
   normalizeResults(*pdl);
   auto kind = classify(*pdl);
   if (failed(kind) || failed(checkModule(*pdl, natives)) ||

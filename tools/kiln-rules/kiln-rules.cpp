@@ -8,6 +8,7 @@
 #include "Bench.h"
 #include "Check.h"
 #include "NewRule.h"
+#include "Show.h"
 #include "Why.h"
 #include "kiln/Patterns/Names.h"
 #include "kiln/Pipeline/Compilation.h"
@@ -15,14 +16,13 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
-#include <map>
 
 using namespace llvm;
 using namespace kiln;
 
 static cl::OptionCategory category("kiln-rules options");
 static cl::SubCommand listCommand("list", "Print every rule: name, kind, what it is for"),
-    showCommand("show", "Print what a rule matches and wants"),
+    showCommand("show", "Print what a rule matches, wants and is worth"),
     newCommand("new", "Write a rule and its test, ready to run"),
     checkCommand("check", "Try rules on random instances of their patterns, near misses included"),
     benchCommand("bench", "Measure rules and record what they are worth"),
@@ -39,6 +39,12 @@ static cl::opt<std::string> shown(cl::Positional, cl::desc("<rule>"), cl::cat(ca
                                   cl::sub(showCommand));
 static cl::opt<bool> natives("natives", cl::desc("Print what rules may call"), cl::cat(category),
                              cl::sub(showCommand));
+
+static cl::list<std::string> recordFolders(
+    "records", cl::value_desc("folder"),
+    cl::desc(
+        "Records of a folder, to, cl::sub(explainCommand)); they take the place of built-in ones"),
+    cl::cat(category), cl::sub(showCommand));
 
 static cl::opt<std::string> newName(cl::Positional, cl::Required, cl::desc("<name>"),
                                     cl::cat(category), cl::sub(newCommand));
@@ -86,11 +92,8 @@ static cl::opt<bool> resume("resume",
 static cl::opt<std::string> model(cl::Positional, cl::Required, cl::desc("<model.onnx>"),
                                   cl::cat(category), cl::sub(explainCommand));
 static cl::opt<bool> json("json", cl::desc("One JSON document"), cl::cat(category),
-                          cl::sub(explainCommand), cl::sub(whyCommand));
+                          cl::sub(showCommand), cl::sub(explainCommand), cl::sub(whyCommand));
 
-static cl::list<std::string> recordFolders("records", cl::value_desc("folder"),
-                                           cl::desc("Records of a folder, too"), cl::cat(category),
-                                           cl::sub(explainCommand));
 static cl::opt<std::string>
     explainDevice("device", cl::value_desc("name"),
                   cl::desc("Device whose records decide (default: this one)"), cl::cat(category),
@@ -104,8 +107,6 @@ static cl::opt<std::string> whyRight(cl::Positional, cl::Required, cl::desc("<b.
 //===----------------------------------------------------------------------===//
 // list, show
 //===----------------------------------------------------------------------===//
-
-static StringRef kindName(RuleKind kind) { return kind == RuleKind::Fusion ? "fusion" : "algebra"; }
 
 /// The first sentence of a rule's comment, in one line.
 static std::string summary(const Rule &rule) {
@@ -123,43 +124,26 @@ static int listRules(const RuleList &rules) {
   return 0;
 }
 
-static int showRule(const Rule &rule) {
-  outs() << rule.name << ": " << kindName(rule.kind) << " rule, "
-         << (rule.builtIn ? "built in (patterns/rules/" + rule.file + ")" : rule.file) << "\n\n"
-         << rule.doc << "\n\n";
-  for (const std::string &kernel : rule.kernels)
-    outs() << "kernel family: " << kernel << "\n";
-  // Variants of a pattern are NAME#0, NAME#1 ...
-  std::map<std::string, std::pair<unsigned, std::vector<std::string>>> patterns;
-  for (const RulePattern &pattern : rule.patterns) {
-    auto &[count, ops] = patterns[StringRef(pattern.name).split('#').first.str()];
-    ++count;
-    for (const std::string &need : pattern.needs)
-      if (!StringRef(need).contains(' ') && !is_contained(ops, need))
-        ops.push_back(need);
-  }
-  for (const auto &[name, facts] : patterns) {
-    outs() << "pattern " << name << ": " << join(facts.second, ", ");
-    if (facts.first > 1)
-      outs() << "; " << facts.first << " orders of operands and choices of optional ops";
-    outs() << "\n";
-  }
-  return 0;
-}
-
 static int showNatives(const NativeTable &table) {
   for (const auto &[key, native] : table.all())
     outs() << native.declaration() << "\n    " << native.doc << "\n";
   return 0;
 }
 
-static int show(const RuleList &rules, const NativeTable &table) {
+static int show(const RuleList &rules, const NativeTable &table, mlir::MLIRContext &context) {
   if (natives)
     return showNatives(table);
+  kiln::DiagnosticEngine diags;
+  RecordLibrary records(builtInRecordPack());
+  for (const std::string &folder : recordFolders)
+    (void)records.addFolder(folder, diags);
   SmallVector<StringRef> known;
   for (const auto &rule : rules) {
-    if (rule->name == shown)
-      return showRule(*rule);
+    if (rule->name == shown) {
+      showRule(*rule, table, records, context, diags, json, outs());
+      diags.printText(errs());
+      return 0;
+    }
     known.push_back(rule->name);
   }
   StringRef near = nearestName(shown, known);
@@ -250,7 +234,7 @@ int main(int argc, char **argv) {
   if (listCommand)
     return listRules(rules);
   if (showCommand)
-    return show(rules, tables.library.natives());
+    return show(rules, tables.library.natives(), context);
   if (checkCommand)
     return checkRules(rules, tables, context, {instances, seed, !noRun});
   if (benchCommand)

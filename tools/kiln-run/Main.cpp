@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Json.h"
 #include "Runner.h"
+#include "Simulated.h"
 #include "TensorFiles.h"
 
 #include <cerrno>
@@ -345,7 +346,17 @@ int runProgram(int argc, char **argv) {
   if (wantsRun)
     if (Failure failure = runModel(runner, options, results, quiet))
       return report(failure);
+  if (options.simReport == "-")
+    std::fputs(simulatorReport().c_str(), stdout);
+  else if (!options.simReport.empty())
+    if (Failure failure = writeFile(options.simReport, simulatorReport()))
+      return report(failure);
   int exitCode = ExitEqual;
+  if (size_t count = simulatorFindings()) {
+    std::fprintf(stderr, "kiln-run: the simulator found %zu fault%s:\n%s\n", count,
+                 count == 1 ? "" : "s", simulatorReport().c_str());
+    exitCode = ExitDifferent;
+  }
   for (const Results::Output &output : results.outputs)
     if (output.compared && !output.comparison.accepted())
       exitCode = ExitDifferent;

@@ -141,6 +141,12 @@ const Option kOptions[] = {
        options.device = value;
        return {};
      }},
+    {"sim-report", "FILE",
+     "With a simulated device: write what it found and counted (- for stdout)",
+     [](Options &options, const std::string &value) -> Failure {
+       options.simReport = value;
+       return {};
+     }},
     {"info", nullptr, "Print what the model is; runs it only if inputs are given too",
      [](Options &options, const std::string &) -> Failure {
        options.info = true;

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Runner.h"
 
+#include "Simulated.h"
+
 #include "TensorFiles.h"
 
 #include <algorithm>
@@ -115,18 +117,6 @@ Failure Runner::open(const Options &options) {
   given.resize(inputs.size());
   openTime = (now() - start) * 1e-6;
   return {};
-}
-
-/// The simulator, where it lies beside an installed or a built kiln-run.
-static void findSimulator() {
-  char self[4096];
-  ssize_t length = readlink("/proc/self/exe", self, sizeof self);
-  if (length <= 0 || length == sizeof self)
-    return;
-  std::string path(self, size_t(length));
-  path = path.substr(0, path.rfind('/')) + "/../lib/libkiln-cudasim.so";
-  if (access(path.c_str(), R_OK) == 0)
-    setenv("KILN_CUDASIM", path.c_str(), /*overwrite=*/0);
 }
 
 Failure Runner::createSession(const Options &options) {

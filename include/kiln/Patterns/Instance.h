@@ -62,6 +62,9 @@ mlir::OwningOpRef<mlir::ModuleOp> makeInstance(const Rule &rule, llvm::StringRef
                                                const InstanceSpec &spec,
                                                mlir::MLIRContext &context);
 
+/// The variant of a pattern with all optional ops; null for an unknown name.
+mlir::pdl::PatternOp fullestVariant(mlir::ModuleOp rule, llvm::StringRef pattern);
+
 /// Names of a rule's patterns, as in its file and in the order of the alphabet.
 std::vector<std::string> patternNames(const Rule &rule);
 

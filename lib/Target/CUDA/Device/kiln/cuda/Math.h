@@ -13,6 +13,7 @@
 #define KILN_CUDA_MATH_H
 
 #include "kiln/cuda/Device.h"
+#include <cmath>
 #include <cstring>
 
 namespace kiln {
@@ -55,14 +56,14 @@ template <typename T> __device__ __forceinline__ T maximum(T a, T b) {
   if (!isOrdered(a, b))
     return a + b;
   if (a == b)
-    return signbit(a) ? b : a;
+    return std::signbit(a) ? b : a;
   return a > b ? a : b;
 }
 template <typename T> __device__ __forceinline__ T minimum(T a, T b) {
   if (!isOrdered(a, b))
     return a + b;
   if (a == b)
-    return signbit(a) ? a : b;
+    return std::signbit(a) ? a : b;
   return a < b ? a : b;
 }
 
