@@ -274,6 +274,10 @@ typedef struct kiln_module {
   const char *batch_obstacle; /* why they do not, or NULL */
   /* Since 1.2. NULL: the artefact runs on the CPU only. */
   const kiln_module_device *device;
+  /* Since 1.2. The manifest, a JSON text with a zero byte behind it that
+   * manifest_size does not count. NULL: none. */
+  const char *manifest;
+  uint64_t manifest_size;
 } kiln_module;
 
 /* The symbol under which the emitter defines the table; hidden, so that the

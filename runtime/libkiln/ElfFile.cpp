@@ -88,7 +88,7 @@ const kiln_artefact_note *findNote(const uint8_t *code, const ElfLayout &layout,
       if (size > left)
         break;
       if (header.n_type == KILN_NOTE_TYPE && header.n_namesz == sizeof KILN_NOTE_OWNER &&
-          header.n_descsz >= sizeof(kiln_artefact_note) &&
+          header.n_descsz >= KILN_NOTE_SIZE_1_0 &&
           std::memcmp(at + sizeof header, KILN_NOTE_OWNER, sizeof KILN_NOTE_OWNER) == 0)
         return reinterpret_cast<const kiln_artefact_note *>(at + sizeof header + name);
       strange |= header.n_namesz != 4 || std::memcmp(at + sizeof header, "GNU", 4) != 0;
@@ -106,8 +106,8 @@ kiln_status_t checkNote(const uint8_t *code, const ElfLayout &layout, ErrorText 
     return error.fail(KILN_CORRUPT, "its note is damaged");
   if (!place)
     return KILN_OK;
-  kiln_artefact_note note;
-  std::memcpy(&note, place, sizeof note);
+  kiln_artefact_note note = {};
+  std::memcpy(&note, place, KILN_NOTE_SIZE_1_0);
   if (note.major != KILN_NOTE_MAJOR)
     return error.fail(KILN_ABI_MISMATCH, "artefact note %u.%u, this libkiln knows %u.%u",
                       note.major, note.minor, KILN_NOTE_MAJOR, KILN_NOTE_MINOR);

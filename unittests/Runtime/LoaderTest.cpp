@@ -326,7 +326,7 @@ TEST(Loader, FindsDamagedCode) {
   size_t at = bytes.find(std::string(owner, sizeof owner - 1));
   ASSERT_NE(at, std::string::npos);
   size_t place = at + 8;
-  kiln_artefact_note note = {KILN_NOTE_MAJOR, KILN_NOTE_MINOR, 0, uint32_t(covered), 0};
+  kiln_artefact_note note = {KILN_NOTE_MAJOR, KILN_NOTE_MINOR, 0, uint32_t(covered), 0, 0, 0};
   std::memcpy(&bytes[place], &note, sizeof note);
   note.crc32c = kiln::rt::Crc32c()(bytes.data(), covered);
   std::memcpy(&bytes[place], &note, sizeof note);

@@ -211,5 +211,9 @@ struct Note {
   kiln_artefact_note note;
 };
 __attribute__((section(".note.kiln"), used, aligned(4))) static const struct Note note = {
-    5, sizeof(kiln_artefact_note), KILN_NOTE_TYPE, KILN_NOTE_OWNER, {KILN_NOTE_MAJOR, 0, 0, 0, 0}};
+    5,
+    sizeof(kiln_artefact_note),
+    KILN_NOTE_TYPE,
+    KILN_NOTE_OWNER,
+    {KILN_NOTE_MAJOR, 0, 0, 0, 0, 0, 0}};
 #endif
