@@ -251,10 +251,28 @@ extern "C" uint64_t kilnSimAtomic(void *p, int type, int op, uint64_t operand, u
   machine->record(reinterpret_cast<uintptr_t>(pointer), bytes, AccessKind::kind,                   \
                   reinterpret_cast<uintptr_t>(__builtin_return_address(0)))
 
+/// What the compiler has made of a loop, or of neighbouring stores, has no
+/// alignment of its own: a device gets accesses that are aligned.
+static bool recordRange(uintptr_t address, size_t bytes, AccessKind kind, uintptr_t pc) {
+  bool all = true;
+  for (size_t piece; bytes; address += piece, bytes -= piece) {
+    piece = 16;
+    while (piece > bytes || address % piece)
+      piece /= 2;
+    all &= machine->record(address, piece, kind, pc);
+  }
+  return all;
+}
+#define RANGE_SEEN(pointer, bytes, kind)                                                           \
+  recordRange(reinterpret_cast<uintptr_t>(pointer), bytes, AccessKind::kind,                       \
+              reinterpret_cast<uintptr_t>(__builtin_return_address(0)))
+
 extern "C" {
 #define KILN_SIM_ACCESS(bytes)                                                                     \
   void kilnSimRead##bytes(const void *p) { SEEN(p, bytes, Read); }                                 \
-  void kilnSimWrite##bytes(const void *p) { SEEN(p, bytes, Write); }
+  void kilnSimWrite##bytes(const void *p) { SEEN(p, bytes, Write); }                               \
+  void kilnSimLooseRead##bytes(const void *p) { RANGE_SEEN(p, bytes, Read); }                      \
+  void kilnSimLooseWrite##bytes(const void *p) { RANGE_SEEN(p, bytes, Write); }
 KILN_SIM_ACCESS(1)
 KILN_SIM_ACCESS(2)
 KILN_SIM_ACCESS(4)
@@ -263,15 +281,15 @@ KILN_SIM_ACCESS(16)
 #undef KILN_SIM_ACCESS
 
 void *kilnSimMemcpy(void *to, const void *from, size_t bytes) {
-  const bool reads = SEEN(from, bytes, Read), writes = SEEN(to, bytes, Write);
+  const bool reads = RANGE_SEEN(from, bytes, Read), writes = RANGE_SEEN(to, bytes, Write);
   return reads && writes ? memcpy(to, from, bytes) : to;
 }
 void *kilnSimMemmove(void *to, const void *from, size_t bytes) {
-  const bool reads = SEEN(from, bytes, Read), writes = SEEN(to, bytes, Write);
+  const bool reads = RANGE_SEEN(from, bytes, Read), writes = RANGE_SEEN(to, bytes, Write);
   return reads && writes ? memmove(to, from, bytes) : to;
 }
 void *kilnSimMemset(void *to, int value, size_t bytes) {
-  return SEEN(to, bytes, Write) ? memset(to, value, bytes) : to;
+  return RANGE_SEEN(to, bytes, Write) ? memset(to, value, bytes) : to;
 }
 
 #define KILN_SIM_LOAD(type, name)                                                                  \
