@@ -12,7 +12,7 @@ Features        full      unless the quick tier was asked for:  // REQUIRES: ful
                 models    %models holds what tools/dev/get-models fetches
                 asan, tsan, ubsan                               the build has that sanitizer
                 python    %python is there
-                nvcc, gpu, pdll, espeak, script, gcc            that tool is on this machine
+                nvcc, gpu, pdll, espeak, openssl, script, gcc   that tool is on this machine
 """
 import os
 import shlex
@@ -76,6 +76,7 @@ for tool, feature in (
     ("nvidia-smi", "gpu"),
     ("mlir-pdll", "pdll"),
     ("espeak-ng", "espeak"),
+    ("openssl", "openssl"),
     ("script", "script"),
     ("g++", "gcc"),
 ):

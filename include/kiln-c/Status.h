@@ -50,6 +50,11 @@ typedef enum kiln_status_t {
   KILN_IO = 13,       /* the system said no: the text has the path and the reason */
   KILN_INTERNAL = 14, /* a fault in Kiln: please report it */
 
+  /* A signature was asked for; nothing of the artefact has run. Since 1.1. */
+  KILN_UNSIGNED = 15,  /* it has none */
+  KILN_UNTRUSTED = 16, /* it was signed with a key that is not among the trusted ones */
+  KILN_TAMPERED = 17,  /* it is not what was signed */
+
   /* A check at run time refused; no output is to be trusted. */
   KILN_DAMAGED = 20,      /* a weight or guard bytes changed, and could not be mended */
   KILN_CIRCUIT_OPEN = 21, /* too much was damaged lately: runs are refused for a while */
@@ -94,6 +99,12 @@ KILN_INLINE const char *kiln_status_name(kiln_status_t status) {
     return "system error";
   case KILN_INTERNAL:
     return "internal error";
+  case KILN_UNSIGNED:
+    return "not signed";
+  case KILN_UNTRUSTED:
+    return "signed by another";
+  case KILN_TAMPERED:
+    return "not what was signed";
   case KILN_DAMAGED:
     return "damaged memory";
   case KILN_CIRCUIT_OPEN:

@@ -25,6 +25,7 @@
 #include "kiln-c/Loader.h"
 #include "kiln-c/Runtime.h"
 
+#include <array>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -109,11 +110,26 @@ inline uint64_t countOf(const int64_t *dim, const int64_t *end) {
 }
 } // namespace detail
 
+using PublicKey = std::array<uint8_t, 32>;
+
+/// From a PEM file.
+inline PublicKey readPublicKey(const std::string &path) {
+  PublicKey key;
+  char reason[512] = "";
+  kiln_status_t status = kiln_public_key_read(path.c_str(), key.data(), reason, sizeof reason);
+  check(status, reason);
+  return key;
+}
+
 class Artefact : public detail::Owner<kiln_artefact, detail::closeArtefact> {
 public:
-  explicit Artefact(const std::string &path, uint32_t flags = 0) {
+  /// With keys, one of them must have signed the file.
+  explicit Artefact(const std::string &path, uint32_t flags = 0,
+                    const std::vector<PublicKey> &trusted = {}) {
     auto options = defaults<kiln_open_options>();
     options.flags = flags;
+    options.trusted_keys = trusted.empty() ? nullptr : trusted[0].data();
+    options.num_trusted_keys = uint32_t(trusted.size());
     detail::make(options, [&](auto *o) { return kiln_open(path.c_str(), o, &handle); });
   }
   const kiln_api *api() const { return kiln_artefact_api(handle); }

@@ -151,6 +151,12 @@ const Option kOptions[] = {
        options.trustWeights = true;
        return {};
      }},
+    {"require-signature", "PUBLIC.pem",
+     "Open the model only if this key's owner signed it (kilnc --sign); may be repeated",
+     [](Options &options, const std::string &value) -> Failure {
+       options.trustedKeys.push_back(value);
+       return {};
+     }},
     {"check-weights", "rolling|every-run[,keyed]",
      "Check weights while runs go on; damaged ones are read again from the file",
      [](Options &options, const std::string &value) -> Failure {

@@ -29,6 +29,7 @@ struct Options {
   bool help = false;
   bool version = false;
   bool trustWeights = false;
+  std::vector<std::string> trustedKeys; // PEM files
   /// Where the profile goes; empty: nowhere.
   bool profileTable = false;
   std::string profileJson;

@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "Crc32c.h"
-#include "TestSupport.h"
+#include "LoaderSupport.h"
 #include "kiln-c/ArtefactNote.h"
 
 #include <algorithm>
@@ -25,16 +25,6 @@ using namespace kiln::test;
 
 namespace {
 
-std::string artefactPath(const std::string &name) {
-  return std::string(KILN_TEST_DIR) + "/" + name + ".so";
-}
-
-std::string readBytes(const std::string &path) {
-  std::ostringstream bytes;
-  bytes << std::ifstream(path, std::ios::binary).rdbuf();
-  return bytes.str();
-}
-
 /// End of the last segment before the weights.
 uint64_t endOfCode(const std::string &bytes) {
   Elf64_Ehdr header;
@@ -48,20 +38,6 @@ uint64_t endOfCode(const std::string &bytes) {
   }
   return end;
 }
-
-/// A file that is gone at the end of the test.
-class Scratch {
-public:
-  explicit Scratch(const std::string &bytes) {
-    path = testing::TempDir() + "kiln-loader-test-" + std::to_string(getpid()) + ".so";
-    write(bytes);
-  }
-  ~Scratch() { std::remove(path.c_str()); }
-  void write(const std::string &bytes) const {
-    std::ofstream(path, std::ios::binary | std::ios::trunc) << bytes;
-  }
-  std::string path;
-};
 
 kiln_status_t openPath(const std::string &path, kiln_artefact *&artefact, std::string &reason,
                        uint32_t flags = 0) {
@@ -85,22 +61,6 @@ void expectRefused(const std::string &path, kiln_status_t status, const char *pa
   EXPECT_EQ(artefact, nullptr);
   if (artefact)
     kiln_close(artefact);
-}
-
-void expectRuns(const kiln_api *api) {
-  kiln_model *model = nullptr;
-  kiln_session *session = nullptr;
-  ASSERT_EQ(kiln_model_open(api, nullptr, &model), KILN_OK);
-  ASSERT_EQ(kiln_session_create(model, nullptr, &session), KILN_OK);
-  Tensor x({40, 8}), y({40, 4}), z({80, 4});
-  x.fill(3);
-  DLTensor late = {};
-  const DLTensor *inputs[] = {&x.view};
-  DLTensor *outputs[] = {&y.view, &z.view, &late};
-  EXPECT_EQ(kiln_run(session, inputs, 1, outputs, 3, nullptr), KILN_OK);
-  EXPECT_EQ(y.values, Expected(x.values).y);
-  EXPECT_EQ(kiln_session_destroy(session), KILN_OK);
-  EXPECT_EQ(kiln_model_close(model), KILN_OK);
 }
 
 } // namespace

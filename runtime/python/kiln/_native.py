@@ -104,6 +104,9 @@ class OpenOptions(ctypes.Structure):
         ("reserved", c_uint32),
         ("error", c_char_p),
         ("error_size", c_size_t),
+        ("trusted_keys", c_char_p),
+        ("num_trusted_keys", c_uint32),
+        ("reserved2", c_uint32),
     ]
 
 
@@ -197,6 +200,7 @@ class BatcherStats(ctypes.Structure):
 
 _CALLS = {
     "kiln_open": (c_int32, [c_char_p, POINTER(OpenOptions), POINTER(c_void_p)]),
+    "kiln_public_key_read": (c_int32, [c_char_p, c_char_p, c_char_p, c_size_t]),
     "kiln_close": (c_int32, [c_void_p]),
     "kiln_artefact_api": (c_void_p, [c_void_p]),
     "kiln_shared_executor_create": (c_int32, [POINTER(ExecutorOptions), POINTER(c_void_p)]),
