@@ -15,7 +15,7 @@
 #define KILN_NOTE_OWNER "Kiln"
 #define KILN_NOTE_TYPE 1u
 #define KILN_NOTE_MAJOR 1u
-#define KILN_NOTE_MINOR 0u
+#define KILN_NOTE_MINOR 1u
 
 /* Weights are a segment of their own, which libkiln maps from the file, when
  * that segment is the last one, read-only and aligned to this. */
@@ -33,7 +33,14 @@ typedef struct kiln_artefact_note {
    * aligned to 4. */
   uint32_t covered_low;
   uint32_t covered_high;
+  /* Since 1.1. Where the manifest (JSON, UTF-8) begins in the file, and its bytes
+   * without the zero behind it. Both 0: there is none. */
+  uint32_t manifest_offset;
+  uint32_t manifest_size;
 } kiln_artefact_note;
+
+/* Bytes of a note 1.0: what every reader may rely on. */
+#define KILN_NOTE_SIZE_1_0 16u
 
 /* A signed file goes on after its last section: the digests of its chunks, then
  * this, which ends with the file. Chunk i is the bytes [i, i + 1) *

@@ -81,6 +81,10 @@ KILN_LOADER_API kiln_status_t kiln_close(kiln_artefact *artefact);
  * artefact is open. NULL for NULL. Since 1.0. */
 KILN_LOADER_API const kiln_api *kiln_artefact_api(const kiln_artefact *artefact);
 
+/* The manifest's text (docs/manifest.md), "" without one; NULL for NULL. Lives as
+ * long as the artefact is open. Since 1.2. */
+KILN_LOADER_API const char *kiln_artefact_manifest(const kiln_artefact *artefact);
+
 /* 1 when what was loaded is a sealed copy of what was checked. 0 where the
  * system offers no way to that (no /proc, no memfd): then the file was checked
  * and loaded by its path, and who can replace it in between can deceive.

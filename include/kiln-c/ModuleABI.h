@@ -24,7 +24,7 @@ extern "C" {
 
 #define KILN_MODULE_MAGIC 0x4d4e4c4bu /* "KLNM" */
 #define KILN_MODULE_ABI_MAJOR 1
-#define KILN_MODULE_ABI_MINOR 1
+#define KILN_MODULE_ABI_MINOR 2
 
 /* Alignment in bytes of the arena, of every buffer in it, of every constant in
  * the weights section and of the scratch area. */
@@ -219,6 +219,10 @@ typedef struct kiln_module {
    * rows. NULL when there is no batch symbol, or rows do not stay apart. */
   const int32_t *batch_axes;
   const char *batch_obstacle; /* why they do not, or NULL */
+  /* Since 1.2. The manifest, a JSON text with a zero byte behind it that
+   * manifest_size does not count. NULL: none. */
+  const char *manifest;
+  uint64_t manifest_size;
 } kiln_module;
 
 /* The symbol under which the emitter defines the table; hidden, so that the

@@ -37,8 +37,8 @@ StringRef kiln::decodeField(StringRef &bytes) {
 
 std::string kiln::encodeRule(const Rule &rule) {
   std::string bytes;
-  for (StringRef field :
-       {StringRef(rule.name), StringRef(rule.anchor), StringRef(rule.file), StringRef(rule.doc)})
+  for (StringRef field : {StringRef(rule.name), StringRef(rule.anchor), StringRef(rule.file),
+                          StringRef(rule.doc), StringRef(rule.digest)})
     encodeField(bytes, field);
   encodeField(bytes, rule.kind == RuleKind::Fusion ? "fusion" : "algebra");
   encodeField(bytes, llvm::join(rule.kernels, "\n"));
@@ -66,6 +66,7 @@ std::shared_ptr<Rule> kiln::decodeRule(StringRef bytes) {
   rule->anchor = decodeField(bytes).str();
   rule->file = decodeField(bytes).str();
   rule->doc = decodeField(bytes).str();
+  rule->digest = decodeField(bytes).str();
   rule->kind = decodeField(bytes) == "fusion" ? RuleKind::Fusion : RuleKind::Algebra;
   rule->kernels = lines(decodeField(bytes));
   StringRef patterns = decodeField(bytes);

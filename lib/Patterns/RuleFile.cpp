@@ -19,6 +19,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include <set>
 
 using namespace mlir;
 using namespace kiln;
@@ -38,7 +39,8 @@ static std::string readSmall(StringRef file) {
 }
 
 static std::string digestOf(StringRef text) {
-  return llvm::toHex(llvm::BLAKE3::hash<32>(llvm::arrayRefFromStringRef(text)));
+  return llvm::toHex(llvm::BLAKE3::hash<32>(llvm::arrayRefFromStringRef(text)),
+                     /*LowerCase=*/true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -296,11 +298,18 @@ std::shared_ptr<Rule> RuleCompiler::compileText(StringRef file, StringRef text) 
     return failed_("its pattern cannot be written");
 
   std::string entry, inputs;
+  std::set<std::string> contents;
   for (const std::string &name : process.filesRead)
     if (path::parent_path(name) != includeFolder) {
+      std::string digest = digestOf(readSmall(name));
       encodeField(inputs, name);
-      encodeField(inputs, digestOf(readSmall(name)));
+      encodeField(inputs, digest);
+      contents.insert(std::move(digest));
     }
+  // Not of where the files are.
+  contents.insert(digestOf(text));
+  contents.insert(digestOf(declarations));
+  rule->digest = digestOf(llvm::join(contents, ","));
   encodeField(entry, inputs);
   encodeField(entry, encodeRule(*rule));
   if (store.store)

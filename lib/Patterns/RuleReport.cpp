@@ -14,7 +14,7 @@
 using namespace kiln;
 using llvm::StringRef;
 
-static StringRef verdictName(Verdict verdict) {
+StringRef kiln::verdictName(Verdict verdict) {
   switch (verdict) {
   case Verdict::Fired:
     return "fired";

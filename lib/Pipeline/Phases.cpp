@@ -221,8 +221,6 @@ RuleStore Compilation::ruleStore() {
 }
 
 bool Compilation::fuse() {
-  RuleReport own;
-  RuleReport &report = options.ruleReport ? *options.ruleReport : own;
   report = {};
   {
     PhaseTimer::Scope scope(timer, "rules");
@@ -368,4 +366,5 @@ void Compilation::fillInfo() {
     hash.update(segment.data);
   auto digest = hash.final();
   std::copy(digest.begin(), digest.end(), info.digest);
+  info.manifest = writeManifest(makeManifest());
 }

@@ -11,6 +11,7 @@
 #include "kiln/Pipeline/Registration.h"
 #include "kiln/Target/Link/Artefact.h"
 #include "kiln/Target/Link/Link.h"
+#include "kiln/Target/Link/Manifest.h"
 #include "kiln/Target/Link/ModelHeader.h"
 #include "kiln/Target/Program/Program.h"
 #include "mlir/IR/Diagnostics.h"
@@ -31,7 +32,8 @@ public:
   Compilation(mlir::MLIRContext &context, const CompilerTables &tables, KernelCompiler &compiler,
               llvm::StringRef path, const CompileOptions &options, DiagnosticEngine &diags)
       : context(context), tables(tables), compiler(compiler), path(path), options(options),
-        diags(diags), timer(options.timer ? *options.timer : ownTimer) {}
+        diags(diags), timer(options.timer ? *options.timer : ownTimer),
+        report(options.ruleReport ? *options.ruleReport : ownReport) {}
 
   /// The file that will be written: fails at once when that is the model, or
   /// cannot be made.
@@ -74,6 +76,9 @@ private:
   RuleStore ruleStore();
   void fillInfo();
 
+  // Manifest.cpp
+  Manifest makeManifest();
+
   // Outputs.cpp
   bool writeLinked(Stage form, llvm::StringRef output, llvm::StringRef header);
   LinkInputs linkInputs(llvm::StringRef output);
@@ -105,6 +110,9 @@ private:
   std::vector<Complaint> complaints;
 
   std::unique_ptr<onnx::Model> model;
+  /// Where options.ruleReport is not given.
+  RuleReport ownReport;
+  RuleReport &report;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<CompiledKernel> kernels;
   ProgramLayout layout;

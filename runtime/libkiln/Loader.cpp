@@ -29,6 +29,7 @@
 
 struct kiln_artefact {
   const kiln_api *api = nullptr;
+  const char *manifest = "";
   void *library = nullptr;
   bool sealed = false;
   kiln::rt::Signature signature;
@@ -91,8 +92,10 @@ kiln_status_t query(kiln_artefact &artefact, bool verifyWeights, ErrorText &erro
   options.error_size = sizeof reason;
   kiln_model *probe = nullptr;
   kiln_status_t status = kiln_model_open(artefact.api, &options, &probe);
-  if (status == KILN_OK)
+  if (status == KILN_OK) {
+    artefact.manifest = kiln_model_manifest(probe);
     status = kiln_model_close(probe);
+  }
   return status == KILN_OK ? status : error.fail(status, "%s", reason);
 }
 
@@ -226,6 +229,10 @@ kiln_status_t kiln_close(kiln_artefact *artefact) {
 
 const kiln_api *kiln_artefact_api(const kiln_artefact *artefact) {
   return artefact ? artefact->api : nullptr;
+}
+
+const char *kiln_artefact_manifest(const kiln_artefact *artefact) {
+  return artefact ? artefact->manifest : nullptr;
 }
 
 int kiln_artefact_is_sealed(const kiln_artefact *artefact) { return artefact && artefact->sealed; }

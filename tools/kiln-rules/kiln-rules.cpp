@@ -7,6 +7,7 @@
 
 #include "Check.h"
 #include "NewRule.h"
+#include "Why.h"
 #include "kiln/Patterns/Names.h"
 #include "kiln/Pipeline/Compilation.h"
 #include "kiln/Pipeline/Registration.h"
@@ -23,7 +24,8 @@ static cl::SubCommand listCommand("list", "Print every rule: name, kind, what it
     showCommand("show", "Print what a rule matches and wants"),
     newCommand("new", "Write a rule and its test, ready to run"),
     checkCommand("check", "Try rules on random instances of their patterns, near misses included"),
-    explainCommand("explain", "Print which rules match in a model, which fire, and why not");
+    explainCommand("explain", "Print which rules match in a model, which fire, and why not"),
+    whyCommand("why", "Print how the decisions of two artefacts differ");
 
 static cl::list<std::string> folders("rules", cl::value_desc("folder"),
                                      cl::desc("Rules of a folder, too"), cl::cat(category),
@@ -61,7 +63,12 @@ static cl::opt<bool> noRun("no-run",
 static cl::opt<std::string> model(cl::Positional, cl::Required, cl::desc("<model.onnx>"),
                                   cl::cat(category), cl::sub(explainCommand));
 static cl::opt<bool> json("json", cl::desc("One JSON document"), cl::cat(category),
-                          cl::sub(explainCommand));
+                          cl::sub(explainCommand), cl::sub(whyCommand));
+
+static cl::opt<std::string> whyLeft(cl::Positional, cl::Required, cl::desc("<a.so>"),
+                                    cl::cat(category), cl::sub(whyCommand));
+static cl::opt<std::string> whyRight(cl::Positional, cl::Required, cl::desc("<b.so>"),
+                                     cl::cat(category), cl::sub(whyCommand));
 
 //===----------------------------------------------------------------------===//
 // list, show
@@ -155,11 +162,13 @@ static int explain() {
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
   for (cl::SubCommand *command :
-       {&listCommand, &showCommand, &newCommand, &checkCommand, &explainCommand})
+       {&listCommand, &showCommand, &newCommand, &checkCommand, &explainCommand, &whyCommand})
     cl::HideUnrelatedOptions(category, *command);
   cl::ParseCommandLineOptions(argc, argv, "Kiln's rule database\n");
   if (explainCommand)
     return explain();
+  if (whyCommand)
+    return compareDecisions(whyLeft, whyRight, json);
 
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
@@ -185,6 +194,6 @@ int main(int argc, char **argv) {
     return show(rules, tables.library.natives());
   if (checkCommand)
     return checkRules(rules, tables, context, {instances, seed, !noRun});
-  errs() << "usage: kiln-rules list|show|new|check|explain ...; --help says more\n";
+  errs() << "usage: kiln-rules list|show|new|check|explain|why ...; --help says more\n";
   return 2;
 }

@@ -146,6 +146,13 @@ const Option kOptions[] = {
        options.info = true;
        return {};
      }},
+    {"manifest", nullptr,
+     "Print what the model was made of (JSON, docs/manifest.md); runs it only if inputs are given "
+     "too",
+     [](Options &options, const std::string &) -> Failure {
+       options.manifest = true;
+       return {};
+     }},
     {"trust-weights", nullptr, "Do not compare the checksums of the weights",
      [](Options &options, const std::string &) -> Failure {
        options.trustWeights = true;

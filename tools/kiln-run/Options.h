@@ -26,6 +26,7 @@ struct Options {
   uint64_t bench = 0;
   uint32_t threads = 0;
   bool info = false;
+  bool manifest = false;
   bool help = false;
   bool version = false;
   bool trustWeights = false;

@@ -279,17 +279,57 @@ TEST(Loader, DamagedMemoryIsReadAgainFromTheFile) {
   EXPECT_EQ(kiln_close(artefact), KILN_OK);
 }
 
-TEST(Loader, FindsDamagedCode) {
-  std::string bytes = readBytes(artefactPath("noted"));
+/// Completes the note of `bytes`, as kilnc does; returns where it is.
+static size_t stampNote(std::string &bytes, uint32_t manifest, uint32_t manifestSize) {
   uint64_t covered = endOfCode(bytes);
-  const char owner[] = "Kiln\0\0\0\0\1";
-  size_t at = bytes.find(std::string(owner, sizeof owner - 1));
-  ASSERT_NE(at, std::string::npos);
-  size_t place = at + 8;
-  kiln_artefact_note note = {KILN_NOTE_MAJOR, KILN_NOTE_MINOR, 0, uint32_t(covered), 0};
+  size_t place = bytes.find(std::string("Kiln\0\0\0\0\1", 9)) + 8;
+  kiln_artefact_note note = {KILN_NOTE_MAJOR, KILN_NOTE_MINOR, 0, uint32_t(covered), 0,
+                             manifest,        manifestSize};
   std::memcpy(&bytes[place], &note, sizeof note);
   note.crc32c = kiln::rt::Crc32c()(bytes.data(), covered);
   std::memcpy(&bytes[place], &note, sizeof note);
+  return place;
+}
+
+TEST(Loader, ChecksWhereTheManifestIs) {
+  const std::string bytes = readBytes(artefactPath("noted"));
+  const std::string text = "{\"format\":\"kiln-manifest 1.0\"}";
+  auto at = uint32_t(bytes.find(text)), size = uint32_t(text.size());
+  ASSERT_NE(bytes.find(text), std::string::npos);
+  std::string whole = bytes;
+  stampNote(whole, at, size);
+  Scratch file(whole);
+  kiln_artefact *artefact = nullptr;
+  std::string reason;
+  ASSERT_EQ(openPath(file.path, artefact, reason), KILN_OK) << reason;
+  EXPECT_EQ(kiln_artefact_manifest(artefact), text);
+  EXPECT_EQ(kiln_close(artefact), KILN_OK);
+  struct Place {
+    uint32_t at, size;
+  } const wrong[] = {{0, size},
+                     {at + 1, size - 1},
+                     {at, size - 1},
+                     {at, size + 1},
+                     {at, UINT32_MAX},
+                     {UINT32_MAX, size},
+                     {uint32_t(endOfCode(bytes)) - 1, size}};
+  for (const Place &place : wrong) {
+    std::string damaged = bytes;
+    stampNote(damaged, place.at, place.size);
+    file.write(damaged);
+    expectRefused(file.path, KILN_CORRUPT, "its manifest is");
+  }
+  std::string other = bytes;
+  other[at + text.find('1')] = '2';
+  stampNote(other, at, size);
+  file.write(other);
+  expectRefused(file.path, KILN_CORRUPT, "none of kiln-manifest 1");
+}
+
+TEST(Loader, FindsDamagedCode) {
+  std::string bytes = readBytes(artefactPath("noted"));
+  uint64_t covered = endOfCode(bytes);
+  size_t place = stampNote(bytes, 0, 0);
   Scratch file(bytes);
   kiln_artefact *artefact = nullptr;
   std::string reason;

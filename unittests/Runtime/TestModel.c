@@ -15,6 +15,8 @@
 
 #include "kiln-c/ArtefactNote.h"
 
+#define TEST_MANIFEST "{\"format\":\"kiln-manifest 1.0\"}"
+
 #ifndef TEST_ABI_MAJOR
 #define TEST_ABI_MAJOR KILN_MODULE_ABI_MAJOR
 #endif
@@ -201,6 +203,10 @@ const kiln_module kiln_generated_module = {
     .output_dims = computeDims,
     .run = run,
     .reads_inputs = 0,
+#ifdef TEST_NOTE
+    .manifest = TEST_MANIFEST,
+    .manifest_size = sizeof TEST_MANIFEST - 1,
+#endif
 };
 
 #ifdef TEST_NOTE
@@ -211,5 +217,9 @@ struct Note {
   kiln_artefact_note note;
 };
 __attribute__((section(".note.kiln"), used, aligned(4))) static const struct Note note = {
-    5, sizeof(kiln_artefact_note), KILN_NOTE_TYPE, KILN_NOTE_OWNER, {KILN_NOTE_MAJOR, 0, 0, 0, 0}};
+    5,
+    sizeof(kiln_artefact_note),
+    KILN_NOTE_TYPE,
+    KILN_NOTE_OWNER,
+    {KILN_NOTE_MAJOR, 0, 0, 0, 0, 0, 0}};
 #endif

@@ -44,6 +44,8 @@ struct Rule {
   /// Kernel families that a fusion rule asks for.
   std::vector<std::string> kernels;
   std::vector<RulePattern> patterns;
+  /// BLAKE3 of its text and of all that it includes, in hexadecimal digits.
+  std::string digest;
   /// The completed module, as MLIR bytecode.
   std::string bytecode;
   bool builtIn = false;

@@ -18,6 +18,9 @@ enum class Verdict : uint8_t {
   Refused  ///< not legal, or no kernel takes it
 };
 
+/// "fired"
+llvm::StringRef verdictName(Verdict verdict);
+
 /// One place where a rule matched.
 struct RuleMatch {
   std::string rule, pattern;

@@ -13,6 +13,7 @@
 #include "dialects/Kiln/IR/ModelAttributes.h"
 #include "dialects/Kiln/IR/TensorTypes.h"
 #include "kiln-c/ModuleABI.h"
+#include "kiln/Target/Link/Manifest.h"
 #include "kiln/Target/Program/Program.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/IR/Constants.h"
@@ -49,6 +50,14 @@ public:
       return null();
     auto type = llvm::ArrayType::get(elements.front()->getType(), elements.size());
     return global(llvm::ConstantArray::get(type, elements));
+  }
+  /// A text in a section of its own.
+  Constant *section(StringRef value, StringRef name) {
+    llvm::GlobalVariable *variable = global(llvm::ConstantDataArray::getString(context, value));
+    // Else it would be a section of strings to merge, which a linker may rearrange.
+    variable->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::None);
+    variable->setSection(name);
+    return variable;
   }
   llvm::GlobalVariable *global(Constant *value, StringRef name = "") {
     auto *variable = new llvm::GlobalVariable(module, value->getType(), true,
@@ -187,6 +196,8 @@ void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout,
       w.u32(0),
       w.array(batchAxes),
       info.batchObstacle.empty() ? w.null() : w.text(info.batchObstacle),
+      info.manifest.empty() ? w.null() : w.section(info.manifest, manifestSection),
+      w.u64(info.manifest.size()),
   });
   auto *global =
       new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::ExternalLinkage,

@@ -87,6 +87,8 @@ struct ModuleInfo {
   llvm::SmallVector<int32_t> batchAxes;
   std::string batchObstacle;
   uint8_t digest[32] = {};
+  /// writeManifest's text; empty: none.
+  std::string manifest;
 };
 
 /// Defines kiln_generated_module in a module that buildProgram's functions have
