@@ -2,7 +2,7 @@
 """How lit runs the tests below test/.
 
 Substitutions   %python   the Python of tools/dev/setup, with numpy, onnx, onnxruntime and Kiln's package
-                %cc       the C compiler of the build
+                %cc, %cxx the compilers of the build
                 %model    writes a small model: %model NAME FILE (test/Inputs/models.py)
                 %exits    %exits CODE COMMAND: passes when the command ends so (test/Inputs/exits.py)
                 %build    the build's folder
@@ -51,6 +51,7 @@ models = os.path.join(cache, "models")
 for name, value in (
     ("%python", config.kiln_python),
     ("%cc", config.kiln_cc),
+    ("%cxx", config.kiln_cxx),
     ("%build", config.kiln_binary_dir),
     ("%kiln_src", config.kiln_source_dir),
     ("%models", models),

@@ -195,6 +195,8 @@ class BatcherStats(ctypes.Structure):
         ("queue_times", c_uint64 * 40),
         ("run_times", c_uint64 * 40),
         ("total_times", c_uint64 * 40),
+        ("queue_ns", c_uint64),
+        ("total_ns", c_uint64),
     ]
 
 
@@ -242,6 +244,7 @@ _CALLS = {
     ),
     "kiln_batcher_cancel": (c_int32, [c_void_p, c_uint64]),
     "kiln_batcher_close": (c_int32, [c_void_p, c_uint32]),
+    "kiln_batcher_metrics_text": (c_size_t, [c_void_p, c_char_p, c_size_t]),
     "kiln_batcher_get_stats": (c_int32, [c_void_p, POINTER(BatcherStats)]),
 }
 
