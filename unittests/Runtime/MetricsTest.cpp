@@ -168,6 +168,11 @@ TEST_F(Metrics, MemoryPlanIsTheOneInUse) {
   EXPECT_EQ(buffers[0].bytes, 20u * 16);
   EXPECT_STREQ(buffers[0].kernel, "matmul");
   EXPECT_STREQ(buffers[1].kernel, "relu");
+  EXPECT_STREQ(buffers[1].nodes, "Relu_2");
+  EXPECT_EQ(buffers[0].first, 0u);
+  EXPECT_EQ(buffers[0].last, 1u);
+  EXPECT_EQ(buffers[1].first, 1u);
+  EXPECT_EQ(buffers[1].last, 2u);
   // Both live at the second launch.
   EXPECT_EQ(plan.lower_bound, 2u * 320);
   EXPECT_EQ(plan.arena_bytes, plan.lower_bound);
