@@ -102,9 +102,10 @@ Failure Runner::open(const Options &options) {
     finite.push_back(name.c_str());
   kiln_integrity_options watch = {};
   watch.struct_size = sizeof watch;
-  watch.rate = options.checkWeights.starts_with("rolling")     ? KILN_CHECK_ROLLING
-               : options.checkWeights.starts_with("every-run") ? KILN_CHECK_EVERY_RUN
-                                                               : KILN_CHECK_NEVER;
+  watch.rate = options.checkWeights.starts_with("rolling")      ? KILN_CHECK_ROLLING
+               : options.checkWeights.starts_with("every-run")  ? KILN_CHECK_EVERY_RUN
+               : options.checkWeights.starts_with("background") ? KILN_CHECK_BACKGROUND
+                                                                : KILN_CHECK_NEVER;
   watch.flags = options.checkWeights.ends_with(",keyed") ? KILN_INTEGRITY_KEYED : 0;
   watch.reload = kiln_artefact_reload;
   watch.reload_user = artefact;
