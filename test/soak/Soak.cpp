@@ -350,10 +350,13 @@ int soak(double seconds, uint32_t threads, uint64_t mostRuns, int count, char **
     reloaded += stats.reloaded;
     recomputed += stats.recomputed_runs;
   }
-  // Sessions come and go: which are alive when it is looked at is chance.
-  constexpr uint64_t slack = uint64_t(64) << 20;
-  bool flat = lateMost <= earlyMost + earlyMost / 8 + slack;
-  bool even = late.descriptors <= early.descriptors && late.threads <= early.threads;
+  // Sessions come and go: which are alive when it is looked at is chance. What is
+  // in use when they are gone is not.
+  constexpr uint64_t slack = uint64_t(128) << 20;
+  bool flat = lateMost <= earlyMost + earlyMost / 2 + slack;
+  kiln_pool_stats held = pool.stats();
+  bool even = held.used == 0 && held.static_used == 0 && late.descriptors <= early.descriptors &&
+              late.threads <= early.threads;
   std::printf("{\"seconds\": %.1f, \"threads\": %u, \"models\": %d, \"runs\": %llu, "
               "\"sessions\": %llu, \"wrong\": %llu, \"out_of_memory\": %llu, \"damaged\": %llu, "
               "\"bits_flipped\": %llu, "

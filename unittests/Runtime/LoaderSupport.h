@@ -7,9 +7,14 @@
 #ifndef KILN_UNITTESTS_RUNTIME_LOADERSUPPORT_H
 #define KILN_UNITTESTS_RUNTIME_LOADERSUPPORT_H
 
+#include "Crc32c.h"
 #include "TestSupport.h"
+#include "kiln-c/ArtefactNote.h"
 
+#include <algorithm>
 #include <cstdio>
+#include <cstring>
+#include <elf.h>
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>
@@ -56,6 +61,45 @@ inline void expectRuns(const kiln_api *api) {
   EXPECT_EQ(y.values, Expected(x.values).y);
   EXPECT_EQ(kiln_session_destroy(session), KILN_OK);
   EXPECT_EQ(kiln_model_close(model), KILN_OK);
+}
+
+inline kiln_status_t openPath(const std::string &path, kiln_artefact *&artefact,
+                              std::string &reason, uint32_t flags = 0) {
+  char text[512] = "";
+  kiln_open_options options = {};
+  options.struct_size = sizeof options;
+  options.flags = flags;
+  options.error = text;
+  options.error_size = sizeof text;
+  kiln_status_t status = kiln_open(path.c_str(), &options, &artefact);
+  reason = text;
+  return status;
+}
+
+/// End of the last segment before the weights.
+inline uint64_t endOfCode(const std::string &bytes) {
+  Elf64_Ehdr header;
+  std::memcpy(&header, bytes.data(), sizeof header);
+  uint64_t end = 0;
+  for (unsigned i = 0; i != header.e_phnum; ++i) {
+    Elf64_Phdr segment;
+    std::memcpy(&segment, bytes.data() + header.e_phoff + i * sizeof segment, sizeof segment);
+    if (segment.p_type == PT_LOAD && segment.p_align != uint64_t(2) << 20)
+      end = std::max<uint64_t>(end, segment.p_offset + segment.p_filesz);
+  }
+  return end;
+}
+
+/// Completes the note of `bytes`, as kilnc does; returns where it is.
+inline size_t stampNote(std::string &bytes, uint32_t manifest, uint32_t manifestSize) {
+  uint64_t covered = endOfCode(bytes);
+  size_t place = bytes.find(std::string("Kiln\0\0\0\0\1", 9)) + 8;
+  kiln_artefact_note note = {KILN_NOTE_MAJOR, KILN_NOTE_MINOR, 0, uint32_t(covered), 0,
+                             manifest,        manifestSize};
+  std::memcpy(&bytes[place], &note, sizeof note);
+  note.crc32c = kiln::rt::Crc32c()(bytes.data(), covered);
+  std::memcpy(&bytes[place], &note, sizeof note);
+  return place;
 }
 
 } // namespace kiln::test
