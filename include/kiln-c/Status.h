@@ -49,11 +49,13 @@ typedef enum kiln_status_t {
 
   KILN_IO = 13,       /* the system said no: the text has the path and the reason */
   KILN_INTERNAL = 14, /* a fault in Kiln: please report it */
+  /* A device failed while it was at work, and cannot be used any more. Since 1.2. */
+  KILN_DEVICE_FAILED = 15,
 
-  /* A signature was asked for; nothing of the artefact has run. Since 1.1. */
-  KILN_UNSIGNED = 15,  /* it has none */
-  KILN_UNTRUSTED = 16, /* it was signed with a key that is not among the trusted ones */
-  KILN_TAMPERED = 17,  /* it is not what was signed */
+  /* A signature was asked for; nothing of the artefact has run. Since 1.2. */
+  KILN_UNSIGNED = 16,  /* it has none */
+  KILN_UNTRUSTED = 17, /* it was signed with a key that is not among the trusted ones */
+  KILN_TAMPERED = 18,  /* it is not what was signed */
 
   /* A check at run time refused; no output is to be trusted. */
   KILN_DAMAGED = 20,      /* a weight or guard bytes changed, and could not be mended */
@@ -99,6 +101,8 @@ KILN_INLINE const char *kiln_status_name(kiln_status_t status) {
     return "system error";
   case KILN_INTERNAL:
     return "internal error";
+  case KILN_DEVICE_FAILED:
+    return "device failed";
   case KILN_UNSIGNED:
     return "not signed";
   case KILN_UNTRUSTED:

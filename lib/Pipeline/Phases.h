@@ -9,6 +9,7 @@
 
 #include "kiln/Pipeline/Compilation.h"
 #include "kiln/Pipeline/Registration.h"
+#include "kiln/Target/CUDA/KernelEmitter.h"
 #include "kiln/Target/Link/Artefact.h"
 #include "kiln/Target/Link/Link.h"
 #include "kiln/Target/Link/Manifest.h"
@@ -67,9 +68,11 @@ private:
   bool load();
   bool import();
   bool fuse();
+  bool fuse(mlir::ModuleOp graph, RuleReport &report);
   bool plan();
   bool generate();
   bool generateKernels();
+  bool layoutWeightsOfPlans();
   bool generateProgram(plan::ProgramOp program);
   bool setBatchSymbol();
   bool noteBatch();
@@ -78,6 +81,13 @@ private:
 
   // Manifest.cpp
   Manifest makeManifest();
+  // Device.cpp
+  const cuda::DeviceFacts &scheduledDevice();
+  bool emitDeviceKernels();
+  bool compileDeviceKernels();
+  void buildDeviceProgram(mlir::ModuleOp into);
+  llvm::Constant *addDevice(llvm::Module &into);
+  void printDeviceKernels(llvm::raw_ostream &os);
 
   // Outputs.cpp
   bool writeLinked(Stage form, llvm::StringRef output, llvm::StringRef header);
@@ -89,9 +99,13 @@ private:
   mlir::LogicalResult note(mlir::Diagnostic &diag);
   bool fail(Diag diag, llvm::StringRef text);
   bool failToWrite(llvm::StringRef file, llvm::Error error);
-  bool runPasses(Diag onFailure, llvm::function_ref<void(mlir::PassManager &)> addPasses);
+  bool runPasses(mlir::ModuleOp on, Diag onFailure,
+                 llvm::function_ref<void(mlir::PassManager &)> addPasses);
 
-  plan::ProgramOp program() { return *module->getOps<plan::ProgramOp>().begin(); }
+  static plan::ProgramOp programOf(mlir::ModuleOp module) {
+    return *module.getOps<plan::ProgramOp>().begin();
+  }
+  plan::ProgramOp program() { return programOf(*module); }
 
   mlir::MLIRContext &context;
   const CompilerTables &tables;
@@ -121,6 +135,15 @@ private:
   llvm::SmallVector<char, 0> programObject;
   std::string programIR, programAssembly;
   std::unique_ptr<SigningKey> signingKey;
+
+  /// The plan for a device, from the graph that `module` had after import.
+  struct DevicePlan {
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+    std::vector<DeviceKernel> kernels;
+    ProgramLayout layout;
+    DeviceInfo info;
+  };
+  std::optional<DevicePlan> device;
 };
 
 } // namespace kiln

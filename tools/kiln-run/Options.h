@@ -31,6 +31,8 @@ struct Options {
   bool version = false;
   bool trustWeights = false;
   std::vector<std::string> trustedKeys; // PEM files
+  /// Where the simulator's report goes; empty: nowhere.
+  std::string simReport;
   /// Where the profile goes; empty: nowhere.
   bool profileTable = false;
   std::string profileJson;

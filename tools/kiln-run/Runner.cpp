@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Runner.h"
 
+#include "Simulated.h"
+
 #include "TensorFiles.h"
 
 #include <algorithm>
@@ -38,6 +40,7 @@ int exitCodeOf(kiln_status_t status) {
     return ExitContract;
   case KILN_OUT_OF_MEMORY:
   case KILN_IO:
+  case KILN_DEVICE_FAILED:
     return ExitSystem;
   case KILN_ABI_MISMATCH:
   case KILN_CPU_UNSUPPORTED:
@@ -129,6 +132,8 @@ Failure Runner::open(const Options &options) {
 }
 
 Failure Runner::createSession(const Options &options) {
+  if (options.device.starts_with("sim:"))
+    findSimulator();
   char reason[512] = "";
   kiln_executor_options executorOptions = {};
   executorOptions.struct_size = sizeof executorOptions;
@@ -157,6 +162,8 @@ Failure Runner::createSession(const Options &options) {
     kiln_model_error(model, reason, sizeof reason);
     return {exitCodeOf(status), reason};
   }
+  if (kiln_session_get_device(session, &usedDevice, &deviceChoice) != KILN_OK)
+    usedDevice = "cpu";
   return {};
 }
 

@@ -36,9 +36,10 @@ class Status(enum.IntEnum):
     CORRUPT = 12
     IO = 13
     INTERNAL = 14
-    UNSIGNED = 15
-    UNTRUSTED = 16
-    TAMPERED = 17
+    DEVICE_FAILED = 15
+    UNSIGNED = 16
+    UNTRUSTED = 17
+    TAMPERED = 18
     DAMAGED = 20
     CIRCUIT_OPEN = 21
     NOT_FINITE = 22
