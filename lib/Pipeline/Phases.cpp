@@ -43,6 +43,7 @@ Phase kiln::phaseOf(Stage stage) {
   case Stage::Asm:
     return Phase::Generate;
   case Stage::Obj:
+  case Stage::Archive:
   case Stage::So:
     return Phase::Link;
   }
