@@ -250,7 +250,7 @@ bool Bench::compileSides(const Job &job) {
       std::string why;
       llvm::raw_string_ostream os(why);
       problems.printText(os);
-      fail(Diag::ValuesDiffer, job, "it does not compile: " + why);
+      fail(Diag::RuleFails, job, "it does not compile: " + why);
       return false;
     }
   }
@@ -290,19 +290,19 @@ Bench::Outcome Bench::measure(Job &job, Measurement &result) {
       [&](MLIRContext &into) { return makeInstance(*job.rule, job.pattern, job.spec, into); },
       compileOptions(*job.rule, /*withRule=*/false), problems);
   if (!graph || !without)
-    return fail(Diag::ValuesDiffer, job, "it does not compile without the rule");
+    return fail(Diag::RuleFails, job, "it does not compile without the rule");
   if (!compileSides(job))
     return Outcome::Failed;
   Random random(job.spec.seed);
   Tensors inputs = randomInputs(*graph, random);
   auto want = evaluateGraph(*graph, inputs, tables.references);
   if (failed(want))
-    return fail(Diag::ValuesDiffer, job, "the reference does not evaluate its graph");
+    return fail(Diag::RuleFails, job, "the reference does not evaluate its graph");
 
   Sides both;
   const std::string paths[] = {pathOf(false), pathOf(true)};
   if (std::string why = both.open(paths, false, inputs, *want); !why.empty())
-    return fail(Diag::ValuesDiffer, job, why);
+    return fail(Diag::RuleFails, job, why);
   result.pattern = job.pattern;
   result.instance = describe(*graph);
   result.size = sizeName(job.spec.size).str();
@@ -313,7 +313,7 @@ Bench::Outcome Bench::measure(Job &job, Measurement &result) {
   result.maxError = difference(both.arguments->outputs(), *want).error;
   result.errorBound = allowedError(want->front().elementType());
   if (!(result.maxError <= result.errorBound))
-    return fail(Diag::ValuesDiffer, job,
+    return fail(Diag::RuleFails, job,
                 llvm::formatv("its values differ from the reference by {0:e2}, and {1:e2} are "
                               "allowed",
                               result.maxError, result.errorBound)
