@@ -14,14 +14,13 @@
 
 #include "kiln/cuda/Device.h"
 #include <cmath>
-#include <cstring>
 
 namespace kiln {
 
 template <typename To, typename From> __device__ __forceinline__ To bitCast(From from) {
   static_assert(sizeof(To) == sizeof(From), "a bit cast keeps the size");
   To to;
-  memcpy(&to, &from, sizeof(To));
+  __builtin_memcpy(&to, &from, sizeof(To));
   return to;
 }
 
