@@ -170,6 +170,8 @@ Shape Maker::modelShapeFor(StringRef opName, size_t index, ArrayRef<Value> known
   }
   if (opName == "kiln.matmul") // the half of a feed-forward layer
     return {shape.back(), spec->size == InstanceSize::Large ? Expr(512) : shape.back()};
+  if (opName == "kiln.attention" && index == 3) // one a key
+    return {shape[1]};
   bool isVector = isParameter(opName, index, known, pdlOperand);
   if (isAsked(pdlOperand, {"Constant", "Moderate"}) && !isVector) {
     // The bounds of a Clip and the scale of scores are numbers.
