@@ -12,6 +12,7 @@ Features        full      unless the quick tier was asked for:  // REQUIRES: ful
                 models    %models holds what tools/dev/get-models fetches
                 asan, tsan, ubsan                               the build has that sanitizer
                 python    %python is there
+                cudasim   the build has the simulator of GPUs
                 nvcc, gpu, pdll, espeak, script, gcc            that tool is on this machine
 """
 import os
@@ -69,6 +70,8 @@ for sanitizer, feature in (("address", "asan"), ("thread", "tsan"), ("undefined"
         features.add(feature)
 if config.kiln_python and os.path.exists(config.kiln_python):
     features.add("python")
+if os.path.exists(os.path.join(config.kiln_binary_dir, "lib", "libkiln-cudasim.so")):
+    features.add("cudasim")
 if os.path.isdir(models):
     features.add("models")
 for tool, feature in (

@@ -82,6 +82,7 @@ private:
   void fillInfo();
 
   // Device.cpp
+  const cuda::DeviceFacts &scheduledDevice();
   bool emitDeviceKernels();
   bool compileDeviceKernels();
   void buildDeviceProgram(mlir::ModuleOp into);

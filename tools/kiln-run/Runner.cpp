@@ -39,6 +39,7 @@ int exitCodeOf(kiln_status_t status) {
     return ExitContract;
   case KILN_OUT_OF_MEMORY:
   case KILN_IO:
+  case KILN_DEVICE_FAILED:
     return ExitSystem;
   case KILN_ABI_MISMATCH:
   case KILN_CPU_UNSUPPORTED:
@@ -51,7 +52,6 @@ int exitCodeOf(kiln_status_t status) {
     return ExitDifferent;
   case KILN_BUSY:
   case KILN_INTERNAL:
-  case KILN_DEVICE_FAILED:
   // Of batchers, which kiln-run has none of.
   case KILN_OVERLOADED:
   case KILN_CANCELLED:

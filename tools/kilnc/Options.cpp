@@ -285,9 +285,9 @@ static bool parseTarget(Invocation &invocation, kiln::DiagnosticEngine &diags) {
     auto parsed = CudaArchitecture::parse(name);
     if (!parsed)
       return usage(diags, "--device: " + toString(parsed.takeError()));
-    cuda.simulator = true;
+    cuda.simulated = name.str();
   }
-  if (cuda.isWanted && cuda.architectures.empty() && !cuda.simulator)
+  if (cuda.isWanted && cuda.architectures.empty() && cuda.simulated.empty())
     cuda.architectures = {"sm_80", "sm_90a"};
   cuda.toolkit = cudaPath;
   return true;

@@ -41,8 +41,8 @@ struct CudaOptions {
   bool isWanted = false;
   /// Real architectures ("sm_80"), each once.
   std::vector<std::string> architectures;
-  /// Kernels for the simulator, too.
-  bool simulator = false;
+  /// The architecture of a simulated GPU to make kernels for, too; empty: none.
+  std::string simulated;
   /// --cuda-path; empty: where a toolkit is found.
   std::string toolkit;
 };

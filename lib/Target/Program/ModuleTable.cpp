@@ -213,9 +213,10 @@ Constant *kiln::addDeviceTable(Constant *plan, const DeviceInfo &info, llvm::Mod
   TableWriter w(module);
   SmallVector<Constant *> kernels, images;
   for (const DeviceInfo::Kernel &kernel : info.kernels)
-    kernels.push_back(w.record({w.text(kernel.name), w.u32(kernel.threads),
-                                w.u32(kernel.unitsPerBlock), w.u32(kernel.sharedBytes),
-                                w.u32(kernel.slots), w.u32(kernel.usesScratch), w.u32(0)}));
+    kernels.push_back(
+        w.record({w.text(kernel.name), w.u32(kernel.threads), w.u32(kernel.unitsPerBlock),
+                  w.u32(kernel.sharedBytes), w.u32(kernel.slots), w.u32(kernel.usesScratch),
+                  w.u32(kernel.hasGrid)}));
   for (const DeviceInfo::Image &image : info.images) {
     llvm::GlobalVariable *bytes = w.global(llvm::ConstantDataArray::getString(
         w.context, image.bytes, /*AddNull=*/image.kind == KILN_MODULE_IMAGE_PTX));

@@ -81,6 +81,12 @@ __device__ __forceinline__ int64_t ceilDiv(int64_t a, int64_t b) {
   return a / b + (a % b != 0 && (a < 0) == (b < 0));
 }
 
+__device__ __forceinline__ int64_t floorMod(int64_t a, int64_t b) {
+  return a - floorDiv(a, b) * b;
+}
+/// The size of two dims that broadcast.
+__device__ __forceinline__ int64_t broadcast(int64_t a, int64_t b) { return a == 1 ? b : a; }
+
 /// Towards zero. Callers see to it that the number fits; one that does not gives
 /// the smallest of the type, as x86 does.
 template <typename To, typename From> __device__ __forceinline__ To toInteger(From x) {
