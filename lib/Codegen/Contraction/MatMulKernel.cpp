@@ -290,7 +290,7 @@ MatMulEmitter::RowsOfA MatMulEmitter::rowsOfA(Value rowFrom, Value rowTo) {
   }
   size_t rank = direct->strides.size();
   auto stride = [&](size_t d) { return k.size(direct->strides[d]); };
-  RowsOfA rows{direct->buffer->memref, k.index(0), stride(rank - (spec.transA ? 1 : 2)),
+  RowsOfA rows{direct->buffer->memref, k.size(direct->offset), stride(rank - (spec.transA ? 1 : 2)),
                stride(rank - (spec.transA ? 2 : 1))};
   if (!flat)
     for (auto [d, index] : llvm::enumerate(batchIndexOf(spec.a)))
@@ -335,8 +335,8 @@ void MatMulEmitter::packB(Value column, Value validColumns) {
     auto stride = [&](size_t d) { return k.size(input->strides[d]); };
     size_t rank = input->strides.size();
     strided =
-        StridedColumns{input->buffer->memref, k.index(0), stride(rank - (spec.transB ? 1 : 2)),
-                       stride(rank - (spec.transB ? 2 : 1))};
+        StridedColumns{input->buffer->memref, k.size(input->offset),
+                       stride(rank - (spec.transB ? 1 : 2)), stride(rank - (spec.transB ? 2 : 1))};
     for (auto [d, index] : llvm::enumerate(matrix))
       strided->base = math.add(strided->base, math.mul(index, stride(d)));
     strided->base = math.add(strided->base, math.mul(column, strided->columnStride));
@@ -360,10 +360,6 @@ void MatMulEmitter::packB(Value column, Value validColumns) {
 
 void MatMulEmitter::emitBlock(Value block, Work work) {
   auto total = rowCount.constant();
-  auto fullTiles = [&](Value end) {
-    k.loop(work.rowFrom, end, tile.rows,
-           [&](Value row) { emitTile(tile.rows, row, nullptr, work); });
-  };
   if (total) {
     if (*total == 0)
       return;
@@ -371,7 +367,8 @@ void MatMulEmitter::emitBlock(Value block, Work work) {
     RowSplit split = splitRows(*total - last, tile);
     int64_t fullEnd = last + split.full * tile.rows;
     if (fullEnd > 0)
-      fullTiles(math.min(work.rowTo, k.index(fullEnd)));
+      k.loop(work.rowFrom, math.min(work.rowTo, k.index(fullEnd)), tile.rows,
+             [&](Value row) { emitTile(tile.rows, row, nullptr, work); });
     auto rest = [&] {
       int64_t row = fullEnd;
       for (int64_t rows : split.rest) {
@@ -385,19 +382,8 @@ void MatMulEmitter::emitBlock(Value block, Work work) {
       return rest();
     return k.branch(math.compare(arith::CmpIPredicate::eq, block, k.index(blocks - 1)), rest);
   }
-  Value rest = math.rem(math.sub(work.rowTo, work.rowFrom), k.index(tile.rows));
-  Value end = math.sub(work.rowTo, rest);
-  fullTiles(end);
-  // As few rows as keep the units busy; one row has a tile of its own.
-  int64_t step = thinRows(tile);
-  k.loop(end, work.rowTo, step, [&](Value row) {
-    Value left = math.sub(work.rowTo, row), one = k.index(1);
-    k.branch(math.compare(arith::CmpIPredicate::eq, left, one),
-             [&] { emitTile(1, row, nullptr, work); });
-    if (step > 1)
-      k.branch(math.compare(arith::CmpIPredicate::sgt, left, one),
-               [&] { emitTile(step, row, left, work); });
-  });
+  forRows(k, work.rowFrom, work.rowTo, tile,
+          [&](int64_t rows, Value row, Value validRows) { emitTile(rows, row, validRows, work); });
 }
 
 void MatMulEmitter::emitTile(int64_t rows, Value row, Value validRows, const Work &work) {
