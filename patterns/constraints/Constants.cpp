@@ -33,7 +33,7 @@ static bool isSplatOf(Value value, Attribute wanted) {
   if (!number || !attr)
     return false;
   double want = attr.getValueAsDouble();
-  return std::abs(*number - want) <= halfPrecision * std::abs(want);
+  return *number == want || std::abs(*number - want) <= halfPrecision * std::abs(want);
 }
 
 /// Products and sums of two such constants neither overflow nor vanish.

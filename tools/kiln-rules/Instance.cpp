@@ -170,7 +170,8 @@ Value Maker::operandFor(StringRef opName, size_t index, ArrayRef<Value> known, V
   auto wanted = wantedConstant(pdlOperand);
   if (wanted && *wanted) // one number, as exporters write it
     shape = chance(3) ? Shape{Expr(1)} : Shape{};
-  return makeValue(tensorType(shape, element), pdlOperand);
+  bool isCondition = opName == "kiln.select" && index == 0;
+  return makeValue(tensorType(shape, isCondition ? Type(b.getI1Type()) : element), pdlOperand);
 }
 
 //===----------------------------------------------------------------------===//
