@@ -24,7 +24,7 @@ extern "C" {
 
 #define KILN_MODULE_MAGIC 0x4d4e4c4bu /* "KLNM" */
 #define KILN_MODULE_ABI_MAJOR 1
-#define KILN_MODULE_ABI_MINOR 1
+#define KILN_MODULE_ABI_MINOR 2
 
 /* Alignment in bytes of the arena, of every buffer in it, of every constant in
  * the weights section and of the scratch area. */
@@ -140,7 +140,9 @@ typedef struct kiln_module_services {
   /* Runs fn over [0, extent) cut into `chunks` (1..KILN_MODULE_MAX_CHUNKS)
    * balanced pieces: piece c is [extent*c/chunks, extent*(c+1)/chunks).
    * Returns when all are done. `index` is the launch's row in
-   * kiln_module::launches. extent may be 0 (nothing runs). */
+   * kiln_module::launches. extent may be 0 (nothing runs). In a device's plan fn
+   * is NULL, `chunks` is the index into kiln_module_device::kernels, and args has
+   * one slot more: the bytes of scratch memory that a thread needs. */
   void (*launch)(struct kiln_module_frame *frame, uint32_t index, kiln_module_kernel_fn fn,
                  const void *args, int64_t extent, uint32_t chunks);
   /* Memory whose size only the run knows; KILN_MODULE_ALIGNMENT aligned; NULL
@@ -156,6 +158,12 @@ typedef struct kiln_module_services {
    * them). Blocks of before the mark must not have been released meanwhile. */
   void (*release_since)(struct kiln_module_frame *frame, void *mark, void *const *kept,
                         uint32_t count);
+  /* Since 1.2, for plans of devices, whose buffers the host cannot read. A copy
+   * of what the launches before leave there, valid until the next call; NULL when
+   * the device fails. */
+  const void *(*fetch)(struct kiln_module_frame *frame, const void *memory, uint64_t bytes);
+  /* Between two buffers, after the launches before. */
+  void (*copy)(struct kiln_module_frame *frame, void *to, const void *from, uint64_t bytes);
 } kiln_module_services;
 
 /* One run's view of the world. Fields up to `services` are read by generated
@@ -171,6 +179,50 @@ typedef struct kiln_module_frame {
   void *scratch; /* the calling thread's, for kernels that are called inline */
   kiln_module_fault fault;
 } kiln_module_frame;
+
+/* A kernel of a device: `name` in every image. Its arguments take eight bytes
+ * each: the launch's `slots`, the extent and, with `uses_scratch`, the scratch
+ * memory and the bytes of it that a thread has. Blocks have one dimension; any
+ * number of them computes the whole extent, `units_per_block` of it at a time. */
+typedef struct kiln_module_device_kernel {
+  const char *name;
+  uint32_t threads;
+  uint32_t units_per_block;
+  uint32_t shared_bytes; /* dynamic shared memory */
+  uint32_t slots;
+  uint32_t uses_scratch;
+  uint32_t reserved;
+} kiln_module_device_kernel;
+
+enum {
+  KILN_MODULE_IMAGE_CUBIN = 0,
+  KILN_MODULE_IMAGE_PTX = 1,
+  KILN_MODULE_IMAGE_SIM = 2, /* a shared object for the simulator */
+};
+
+/* A kernel, compiled for one architecture ("sm_80", "sim"). */
+typedef struct kiln_module_image {
+  const char *arch;
+  const void *bytes; /* aligned to 16 */
+  uint64_t size;
+  uint32_t kind;   /* KILN_MODULE_IMAGE_* */
+  uint32_t kernel; /* index into kiln_module_device::kernels */
+} kiln_module_image;
+
+struct kiln_module;
+
+/* The other plan of the same model, for a device. */
+typedef struct kiln_module_device {
+  /* Inputs, outputs and input symbols are those of the CPU's plan. Its weights
+   * are a prefix of the section. */
+  const struct kiln_module *plan;
+  const kiln_module_device_kernel *kernels;
+  const kiln_module_image *images;
+  uint32_t num_kernels;
+  uint32_t num_images;
+  /* The runtime's driver for it (kiln::rt::DeviceDriver). */
+  const void *driver;
+} kiln_module_device;
 
 typedef struct kiln_module {
   uint32_t magic;       /* KILN_MODULE_MAGIC */
@@ -219,6 +271,8 @@ typedef struct kiln_module {
    * rows. NULL when there is no batch symbol, or rows do not stay apart. */
   const int32_t *batch_axes;
   const char *batch_obstacle; /* why they do not, or NULL */
+  /* Since 1.2. NULL: the artefact runs on the CPU only. */
+  const kiln_module_device *device;
 } kiln_module;
 
 /* The symbol under which the emitter defines the table; hidden, so that the

@@ -134,8 +134,9 @@ enum {
 
 typedef struct kiln_session_options {
   size_t struct_size;
-  /* "cpu", or NULL to let the artefact choose. A device that is named is used
-   * or refused (KILN_UNSUPPORTED), never replaced. */
+  /* "cpu", "cuda:0", "sim:sm_80" (the simulator, for tests), or NULL to let the
+   * artefact choose: the first GPU when it has code for it, else the CPU. A device
+   * that is named is used or refused (KILN_UNSUPPORTED), never replaced. */
   const char *device;
   /* The device's queue to run in; NULL, for a CPU has none. */
   void *stream;
@@ -211,6 +212,7 @@ struct kiln_api {
   kiln_status_t (*session_reset_profile)(kiln_session *session);
   kiln_status_t (*session_memory_plan)(kiln_session *session, kiln_memory_plan *plan,
                                        kiln_plan_buffer *buffers, uint32_t capacity);
+  void (*session_device)(const kiln_session *session, const char **name, const char **why);
 };
 
 /* What an artefact exports. NULL when it speaks another major version. */
@@ -416,6 +418,20 @@ KILN_INLINE kiln_status_t kiln_run_managed(kiln_session *session, const DLTensor
   if (!session)
     return KILN_INVALID_ARGUMENT;
   return session->api->run_managed(session, inputs, num_inputs, outputs, num_outputs, options);
+}
+
+/* The device that the session runs on ("cpu", "cuda:0") and why it is that one
+ * ("sm_80 cubin for NVIDIA A100 (sm_80)"; when no device was named, what is
+ * missing for another). The texts live as long as the session. Since 1.2.
+ * KILN_UNSUPPORTED, KILN_INVALID_ARGUMENT. */
+KILN_INLINE kiln_status_t kiln_session_get_device(const kiln_session *session, const char **name,
+                                                  const char **why) {
+  if (!session || !name || !why)
+    return KILN_INVALID_ARGUMENT;
+  if (!KILN_API_HAS(session->api, session_device))
+    return KILN_UNSUPPORTED;
+  session->api->session_device(session, name, why);
+  return KILN_OK;
 }
 
 /*--- Profiles and plans. Calls on a session, one at a time as runs are. -----*/

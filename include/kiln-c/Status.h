@@ -49,6 +49,8 @@ typedef enum kiln_status_t {
 
   KILN_IO = 13,       /* the system said no: the text has the path and the reason */
   KILN_INTERNAL = 14, /* a fault in Kiln: please report it */
+  /* A device failed while it was at work, and cannot be used any more. Since 1.2. */
+  KILN_DEVICE_FAILED = 15,
 
   /* A check at run time refused; no output is to be trusted. */
   KILN_DAMAGED = 20,      /* a weight or guard bytes changed, and could not be mended */
@@ -94,6 +96,8 @@ KILN_INLINE const char *kiln_status_name(kiln_status_t status) {
     return "system error";
   case KILN_INTERNAL:
     return "internal error";
+  case KILN_DEVICE_FAILED:
+    return "device failed";
   case KILN_DAMAGED:
     return "damaged memory";
   case KILN_CIRCUIT_OPEN:

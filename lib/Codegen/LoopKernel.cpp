@@ -58,6 +58,19 @@ LogicalResult kiln::buildLoopKernel(KernelBuilder &k) {
   }
   // Walk the inner dims that are one in all tensors by their last index.
   size_t collapsed = collapsibleDims(k, shape), rows = shape.size() - collapsed;
+  if (k.target.isDevice) {
+    k.setUnits(elementCount(shape), picosecondsPerElement(k));
+    SmallVector<Value> sizes = k.sizes(ArrayRef(shape).take_front(rows));
+    sizes.push_back(k.size(elementCount(ArrayRef(shape).take_back(collapsed))));
+    k.loop(k.begin, k.end, 1, [&](Value element) {
+      ElementBuilder e = k.elements();
+      Index walked = e.delinearize(element, sizes), at(shape.size(), k.index(0));
+      std::copy(walked.begin(), walked.end() - 1, at.begin());
+      at.back() = walked.back();
+      k.storeResults(e, at);
+    });
+    return success();
+  }
   Expr inner = elementCount(ArrayRef(shape).take_back(collapsed));
   Index index(shape.size(), k.index(0));
   auto storeAt = [&](ElementBuilder &e, Value iv) {

@@ -83,8 +83,9 @@ Rows::Rows(KernelBuilder &k, Operation *anchor, ArrayRef<bool> alongAxes, Result
   for (auto [dim, inRow] : llvm::zip(shape, along)) {
     if (inRow)
       rowLength = rowLength * dim;
+    // A device's threads have a row each, and go side by side by themselves.
     if (!dim.isConstant(1))
-      sideBySide = !inRow;
+      sideBySide = !inRow && !k.target.isDevice;
   }
   bool mergeBoth = operandDirect && resultDirect;
   reading = groupAxes(operandDirect, mergeBoth);
@@ -285,7 +286,7 @@ Values Row::reduce(ValueRange identity, Step step, Combine combine) {
 Values Row::reduceAlong(unsigned group, At &at, ValueRange identity, ValueRange totals, Step step,
                         Combine combine) {
   Value from = k.index(0), to = groups(at).alongSizes[group];
-  int64_t native = rows.nativeLanes;
+  int64_t native = rows.nativeLanes, chains = k.target.isDevice ? 1 : reductionChains;
   const Expr &size = groups(at).alongShape[group];
   Values vectors, result(totals);
   bool noLanes = false;
@@ -294,7 +295,7 @@ Values Row::reduceAlong(unsigned group, At &at, ValueRange identity, ValueRange 
       result = combine(result, foldLanes(k, vectors, 1, combine));
     vectors.clear();
   };
-  for (int64_t width : usefulWidths(size, {native * reductionChains, native, 1})) {
+  for (int64_t width : usefulWidths(size, {native * chains, native, 1})) {
     if (noLanes && width > 1)
       continue;
     Values init;

@@ -57,6 +57,9 @@ bool Compilation::print(Stage stage, raw_ostream &os) {
     return succeeded(printKernels(*module, compiler, os)) ||
            fail(Diag::Internal, "a kernel could not be built");
   }
+  case Stage::Cu:
+    printDeviceKernels(os);
+    return true;
   case Stage::LLVM:
     for (const CompiledKernel &kernel : kernels)
       os << "; kernel " << kernel.name << '\n' << kernel.llvmIR << '\n';
@@ -86,11 +89,17 @@ bool Compilation::writeText(Stage stage, StringRef output) {
 bool Compilation::writeTemps(Phase phase) {
   if (options.tempsStem.empty())
     return true;
-  static constexpr std::pair<Stage, StringLiteral> texts[] = {
-      {Stage::Onnx, ".onnx.txt"},  {Stage::Kiln, ".kiln.mlir"},       {Stage::Fused, ".fused.mlir"},
-      {Stage::Plan, ".plan.mlir"}, {Stage::Kernels, ".kernels.mlir"}, {Stage::LLVM, ".ll"},
-      {Stage::Asm, ".s"}};
+  static constexpr std::pair<Stage, StringLiteral> texts[] = {{Stage::Onnx, ".onnx.txt"},
+                                                              {Stage::Kiln, ".kiln.mlir"},
+                                                              {Stage::Fused, ".fused.mlir"},
+                                                              {Stage::Plan, ".plan.mlir"},
+                                                              {Stage::Kernels, ".kernels.mlir"},
+                                                              {Stage::Cu, ".cu"},
+                                                              {Stage::LLVM, ".ll"},
+                                                              {Stage::Asm, ".s"}};
   for (auto [stage, suffix] : texts) {
+    if (stage == Stage::Cu && !device)
+      continue;
     std::string file = (options.tempsStem + suffix).str();
     if (phaseOf(stage) == phase && (!announceOutput(file) || !writeText(stage, file)))
       return false;

@@ -37,6 +37,7 @@ Phase kiln::phaseOf(Stage stage) {
     return Phase::Fuse;
   case Stage::Plan:
   case Stage::Kernels:
+  case Stage::Cu:
     return Phase::Plan;
   case Stage::LLVM:
   case Stage::Asm:
@@ -98,13 +99,14 @@ struct TimePasses final : PassInstrumentation {
 };
 } // namespace
 
-bool Compilation::runPasses(Diag onFailure, function_ref<void(PassManager &)> addPasses) {
+bool Compilation::runPasses(ModuleOp on, Diag onFailure,
+                            function_ref<void(PassManager &)> addPasses) {
   complaints.clear();
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diag) { return note(diag); });
   PassManager pm(&context);
   pm.addInstrumentation(std::make_unique<TimePasses>(timer));
   addPasses(pm);
-  return succeeded(pm.run(*module)) || fail(onFailure, "a pass failed");
+  return succeeded(pm.run(on)) || fail(onFailure, "a pass failed");
 }
 
 //===----------------------------------------------------------------------===//
@@ -159,7 +161,7 @@ bool Compilation::import() {
     module = importModel(*model, options.import, tables.importers, context, diags);
   }
   return module && setBatchSymbol() &&
-         runPasses(Diag::Internal,
+         runPasses(*module, Diag::Internal,
                    [&](PassManager &pm) {
                      // Folding exposes more to fold: canonical forms make constants of shapes,
                      // constants make shapes of canonical forms.
@@ -228,7 +230,22 @@ bool Compilation::fuse() {
     if (!tables.library.select(options.rules, context, ruleStore(), diags, report.rules))
       return false;
   }
-  bool fused = runPasses(Diag::Internal, [&](PassManager &pm) {
+  if (options.cuda.isWanted) {
+    device.emplace();
+    device->module = module->clone();
+    RuleReport deviceReport;
+    deviceReport.rules = report.rules;
+    if (!fuse(*device->module, deviceReport))
+      return false;
+  }
+  bool fused = fuse(*module, report);
+  for (const auto &[rule, text] : report.switchedOff)
+    diags.report(Diag::RuleSwitchedOff, rule, text);
+  return fused;
+}
+
+bool Compilation::fuse(ModuleOp graph, RuleReport &report) {
+  return runPasses(graph, Diag::Internal, [&](PassManager &pm) {
     if (!report.rules.empty()) {
       pm.addNestedPass<func::FuncOp>(createApplyAlgebraPass(tables.rules, &report));
       // What algebra leaves: folded shapes, constants that are equal.
@@ -238,16 +255,17 @@ bool Compilation::fuse() {
     }
     pm.addNestedPass<func::FuncOp>(createFusePass(tables.kernels));
   });
-  for (const auto &[rule, text] : report.switchedOff)
-    diags.report(Diag::RuleSwitchedOff, rule, text);
-  return fused;
 }
 
 bool Compilation::plan() {
-  return runPasses(Diag::NoKernel, [&](PassManager &pm) {
-    pm.addPass(createPlanPass(tables.kernels, compiler.target().vector));
-    pm.addPass(createShareBuffersPass(tables.kernels));
-  });
+  auto planFor = [&](ModuleOp graph, const VectorTarget &target) {
+    return runPasses(graph, Diag::NoKernel, [&](PassManager &pm) {
+      pm.addPass(createPlanPass(tables.kernels, target));
+      pm.addPass(createShareBuffersPass(tables.kernels));
+    });
+  };
+  return planFor(*module, compiler.target().vector) &&
+         (!device || (planFor(*device->module, VectorTarget::device()) && emitDeviceKernels()));
 }
 
 bool Compilation::generate() {
@@ -255,22 +273,35 @@ bool Compilation::generate() {
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diag) { return note(diag); });
   if (!generateKernels())
     return false;
+  if (device && !compileDeviceKernels())
+    return false;
   {
     PhaseTimer::Scope scope(timer, "weights");
-    layout = layoutProgram(program());
-    segments = collectWeights(layout, tables.kernels);
-    auto checksums = checksumWeights(segments);
-    if (!checksums)
-      return fail(Diag::Internal, llvm::toString(checksums.takeError()));
-    for (auto [weight, segment, crc] : llvm::zip(layout.weights, segments, *checksums)) {
-      weight.offset = segment.offset;
-      weight.bytes = segment.size;
-      weight.crc32c = crc;
-    }
+    if (!layoutWeightsOfPlans())
+      return false;
     fillInfo();
   }
   PhaseTimer::Scope scope(timer, "program");
   return generateProgram(program());
+}
+
+bool Compilation::layoutWeightsOfPlans() {
+  layout = layoutProgram(program());
+  SmallVector<ProgramLayout *> layouts;
+  if (device) {
+    device->layout = layoutProgram(programOf(*device->module));
+    // First: what goes to the device is one piece.
+    layouts.push_back(&device->layout);
+  }
+  layouts.push_back(&layout);
+  segments = collectWeights(layouts, tables.kernels);
+  auto checksums = checksumWeights(segments);
+  if (!checksums)
+    return fail(Diag::Internal, llvm::toString(checksums.takeError()));
+  for (ProgramLayout *each : layouts)
+    for (ProgramLayout::Weight &weight : each->weights)
+      weight.crc32c = (*checksums)[weight.segment];
+  return true;
 }
 
 bool Compilation::generateKernels() {
@@ -304,13 +335,15 @@ bool Compilation::generateProgram(plan::ProgramOp program) {
     facts[kernel.name] = kernel.facts;
   OwningOpRef<ModuleOp> into = ModuleOp::create(program.getLoc());
   buildProgram(program, layout, facts, *into);
+  if (device)
+    buildDeviceProgram(*into);
   if (failed(compiler.lower(*into)))
     return fail(Diag::Internal, "the program could not be lowered");
   llvm::LLVMContext llvmContext;
   auto llvmModule = compiler.translate(*into, llvmContext);
   if (!llvmModule)
     return fail(Diag::Internal, "the program could not be translated");
-  addModuleTable(program, layout, info, *llvmModule);
+  addModuleTable(program, layout, info, device ? addDevice(*llvmModule) : nullptr, *llvmModule);
   EmitOptions emit;
   // Code around launches: optimising it pays little.
   emit.optLevel = std::min(options.optLevel, 1u);
@@ -362,6 +395,11 @@ void Compilation::fillInfo() {
   }
   hash.update(std::to_string(options.optLevel));
   hash.update(options.minimalFiltering ? "minimal-filtering" : "");
+  if (device)
+    for (const DeviceInfo::Image &image : device->info.images) {
+      hash.update(image.arch);
+      hash.update(image.bytes);
+    }
   hash.update(withoutResourceNames(text));
   for (const WeightSegment &segment : segments)
     hash.update(segment.data);

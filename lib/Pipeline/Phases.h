@@ -9,6 +9,7 @@
 
 #include "kiln/Pipeline/Compilation.h"
 #include "kiln/Pipeline/Registration.h"
+#include "kiln/Target/CUDA/KernelEmitter.h"
 #include "kiln/Target/Link/Artefact.h"
 #include "kiln/Target/Link/Link.h"
 #include "kiln/Target/Link/ModelHeader.h"
@@ -63,14 +64,23 @@ private:
   bool load();
   bool import();
   bool fuse();
+  bool fuse(mlir::ModuleOp graph, RuleReport &report);
   bool plan();
   bool generate();
   bool generateKernels();
+  bool layoutWeightsOfPlans();
   bool generateProgram(plan::ProgramOp program);
   bool setBatchSymbol();
   bool noteBatch();
   RuleStore ruleStore();
   void fillInfo();
+
+  // Device.cpp
+  bool emitDeviceKernels();
+  bool compileDeviceKernels();
+  void buildDeviceProgram(mlir::ModuleOp into);
+  llvm::Constant *addDevice(llvm::Module &into);
+  void printDeviceKernels(llvm::raw_ostream &os);
 
   // Outputs.cpp
   bool writeLinked(Stage soOrObj, llvm::StringRef output, llvm::StringRef header);
@@ -82,9 +92,13 @@ private:
   mlir::LogicalResult note(mlir::Diagnostic &diag);
   bool fail(Diag diag, llvm::StringRef text);
   bool failToWrite(llvm::StringRef file, llvm::Error error);
-  bool runPasses(Diag onFailure, llvm::function_ref<void(mlir::PassManager &)> addPasses);
+  bool runPasses(mlir::ModuleOp on, Diag onFailure,
+                 llvm::function_ref<void(mlir::PassManager &)> addPasses);
 
-  plan::ProgramOp program() { return *module->getOps<plan::ProgramOp>().begin(); }
+  static plan::ProgramOp programOf(mlir::ModuleOp module) {
+    return *module.getOps<plan::ProgramOp>().begin();
+  }
+  plan::ProgramOp program() { return programOf(*module); }
 
   mlir::MLIRContext &context;
   const CompilerTables &tables;
@@ -110,6 +124,15 @@ private:
   ModuleInfo info;
   llvm::SmallVector<char, 0> programObject;
   std::string programIR, programAssembly;
+
+  /// The plan for a device, from the graph that `module` had after import.
+  struct DevicePlan {
+    mlir::OwningOpRef<mlir::ModuleOp> module;
+    std::vector<DeviceKernel> kernels;
+    ProgramLayout layout;
+    DeviceInfo info;
+  };
+  std::optional<DevicePlan> device;
 };
 
 } // namespace kiln

@@ -7,6 +7,7 @@
 
 #include "kiln/Pipeline/Registration.h"
 #include "kiln/Target/CPU/KernelCompiler.h"
+#include "kiln/Target/CUDA/KernelEmitter.h"
 #include "kiln/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
@@ -14,6 +15,7 @@ using namespace kiln;
 
 void kiln::registerAllDialects(mlir::DialectRegistry &registry) {
   KernelCompiler::registerDialects(registry);
+  KernelEmitter::registerDialects(registry);
   registerRuleDialects(registry);
 }
 

@@ -29,15 +29,38 @@ static void setBytes(WeightSegment &segment, const TensorData &data, StringRef l
   segment.owner = packed;
 }
 
-std::vector<WeightSegment> kiln::collectWeights(ProgramLayout &layout, const KernelTable &kernels) {
+std::vector<WeightSegment> kiln::collectWeights(ArrayRef<ProgramLayout *> layouts,
+                                                const KernelTable &kernels) {
   std::vector<WeightSegment> segments;
-  for (auto [i, weight] : llvm::enumerate(layout.weights)) {
-    WeightSegment segment;
-    segment.name = "w" + std::to_string(i);
-    setBytes(segment, *tensorDataOf(weight.value), weight.layout.getValue(), kernels);
-    segments.push_back(std::move(segment));
+  // A plan's own weights have a name each: of another plan only.
+  llvm::DenseMap<std::pair<Attribute, Attribute>, unsigned> others;
+  std::vector<size_t> ends;
+  for (ProgramLayout *layout : layouts) {
+    llvm::DenseMap<std::pair<Attribute, Attribute>, unsigned> own;
+    for (ProgramLayout::Weight &weight : layout->weights) {
+      std::pair<Attribute, Attribute> key(weight.value, weight.layout);
+      if (auto known = others.find(key); known != others.end()) {
+        weight.segment = known->second;
+        continue;
+      }
+      weight.segment = static_cast<unsigned>(segments.size());
+      own.try_emplace(key, weight.segment);
+      WeightSegment segment;
+      segment.name = "w" + std::to_string(segments.size());
+      setBytes(segment, *tensorDataOf(weight.value), weight.layout.getValue(), kernels);
+      segments.push_back(std::move(segment));
+    }
+    others.insert(own.begin(), own.end());
+    ends.push_back(segments.size());
   }
-  layout.weightsSize = layoutWeights(segments);
+  uint64_t size = layoutWeights(segments);
+  for (auto [layout, end] : llvm::zip(layouts, ends)) {
+    layout->weightsSize = end == segments.size() ? size : segments[end].offset;
+    for (ProgramLayout::Weight &weight : layout->weights) {
+      weight.offset = segments[weight.segment].offset;
+      weight.bytes = segments[weight.segment].size;
+    }
+  }
   return segments;
 }
 

@@ -14,9 +14,11 @@
 
 namespace kiln {
 
-/// Packs every weight of the layout and decides where it lies; sets
-/// weightsSize. Segments are in the layout's order and own what they point to.
-std::vector<WeightSegment> collectWeights(ProgramLayout &layout, const KernelTable &kernels);
+/// Packs every weight of the plans and decides where it lies; plans share equal
+/// ones, and those of the first lie first. Sets weightsSize. Segments own what
+/// they point to.
+std::vector<WeightSegment> collectWeights(llvm::ArrayRef<ProgramLayout *> layouts,
+                                          const KernelTable &kernels);
 
 ModelHeaderTensor headerTensor(llvm::StringRef name, mlir::Type type);
 

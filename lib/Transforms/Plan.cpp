@@ -416,7 +416,7 @@ private:
   /// How the anchor wants a constant operand to lie; "" for row-major.
   std::string layoutFor(Operation *anchor, BlockArgument argument, bool isConstant) {
     const OpKernels *kernels = anchor ? table.find(anchor) : nullptr;
-    if (!isConstant || !kernels || !kernels->layoutOf || !argument.hasOneUse() ||
+    if (!isConstant || !kernels || !kernels->layoutOf || target.isDevice || !argument.hasOneUse() ||
         argument.use_begin()->getOwner() != anchor)
       return "";
     return kernels->layoutOf(anchor, argument.use_begin()->getOperandNumber(), target);

@@ -159,7 +159,46 @@ kiln_status_t Model::setUp(const kiln_model_options &options, ErrorText &error) 
   return integrity->create(watch, options.on_event, options.on_event_user, error);
 }
 
+DeviceModel *Model::findDevice(const char *name) {
+  if (!name)
+    return defaultDevice;
+  for (DeviceModel *device : devices)
+    if (device && std::strcmp(device->name(), name) == 0)
+      return device;
+  return nullptr;
+}
+
+kiln_status_t Model::openDevice(const char *name, DeviceModel *&device, ErrorText &error) {
+  {
+    PatientLock::Hold hold(deviceLock);
+    if ((device = findDevice(name)))
+      return KILN_OK;
+  }
+  // Takes long: without the lock, and whoever comes second gives his own back.
+  auto *driver = static_cast<const DeviceDriver *>(module.device->driver);
+  DeviceModel *opened;
+  if (kiln_status_t status = driver->open(*module.device, name, &opened, error))
+    return status;
+  {
+    PatientLock::Hold hold(deviceLock);
+    device = findDevice(opened->name());
+    DeviceModel **place = std::find(devices, devices + kMostDevices, nullptr);
+    if (!device && place != devices + kMostDevices)
+      *place = device = std::exchange(opened, nullptr);
+    if (!name)
+      defaultDevice = device;
+  }
+  if (opened)
+    opened->destroy();
+  return device ? KILN_OK
+                : error.fail(KILN_UNSUPPORTED, "a model can be open on %u devices at once",
+                             kMostDevices);
+}
+
 Model::~Model() {
+  for (DeviceModel *device : devices)
+    if (device)
+      device->destroy();
   if (integrity)
     destroyObject(integrity);
   if (pool)
@@ -238,7 +277,7 @@ void Model::fillInfo(kiln_model_info &out) const {
   info.producer = orEmpty(module.producer);
   info.target = orEmpty(module.target);
   info.features = orEmpty(module.features);
-  info.devices = "cpu";
+  info.devices = module.device ? "cpu,cuda" : "cpu";
   info.batch = module.batch_symbol;
   std::memcpy(info.digest, module.digest, sizeof info.digest);
   info.abi = KILN_ABI_VERSION;

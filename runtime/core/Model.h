@@ -7,6 +7,7 @@
 #ifndef KILN_RUNTIME_CORE_MODEL_H
 #define KILN_RUNTIME_CORE_MODEL_H
 
+#include "Device.h"
 #include "ForkGuard.h"
 #include "Integrity.h"
 #include "Metrics.h"
@@ -46,6 +47,9 @@ public:
     return index < outputs.size() ? &outputs[index] : nullptr;
   }
 
+  /// The model on a device, opened at its first use; null: the default one.
+  kiln_status_t openDevice(const char *name, DeviceModel *&device, ErrorText &error);
+
   kiln_status_t check(uint64_t bytes);
   void fillIntegrity(kiln_integrity_stats &stats) const;
 
@@ -69,6 +73,13 @@ private:
   Array<kiln_tensor_spec> inputs;
   Array<kiln_tensor_spec> outputs;
   Array<kiln_dim_spec> dims;
+  DeviceModel *findDevice(const char *name);
+
+  static constexpr uint32_t kMostDevices = 16;
+  PatientLock deviceLock;
+  DeviceModel *devices[kMostDevices] = {};
+  /// Of them, the one for whoever names none.
+  DeviceModel *defaultDevice = nullptr;
   PatientLock errorLock;
   ErrorText error;
 };

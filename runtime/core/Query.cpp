@@ -77,6 +77,11 @@ constinit const kiln_api kApi = {
     [](kiln_session *session) { return Session::of(session).resetProfile(); },
     [](kiln_session *session, kiln_memory_plan *plan, kiln_plan_buffer *buffers,
        uint32_t capacity) { return Session::of(session).describePlan(*plan, buffers, capacity); },
+    [](const kiln_session *session, const char **name, const char **why) {
+      auto &own = *static_cast<const Session *>(session);
+      *name = own.deviceName();
+      *why = own.deviceChoice();
+    },
 };
 
 kiln_status_t openModel(const kiln_model_options *options, kiln_model **model) {

@@ -28,11 +28,14 @@ bool Block::grow(uint64_t bytes) {
   return memory;
 }
 
-RunMemory::~RunMemory() {
+void RunMemory::destroy() {
   clear();
   std::free(live);
+  live = nullptr;
+  capacity = 0;
   if (cache)
     cache->api->cache_destroy(cache);
+  cache = nullptr;
 }
 
 bool RunMemory::create(kiln_pool *pool) {

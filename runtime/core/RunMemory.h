@@ -49,10 +49,12 @@ public:
   RunMemory() = default;
   RunMemory(const RunMemory &) = delete;
   RunMemory &operator=(const RunMemory &) = delete;
-  ~RunMemory();
+  ~RunMemory() { destroy(); }
 
   /// Before anything else; false when there is no memory.
   bool create(kiln_pool *pool);
+  /// Gives everything back; nothing can be allocated any more.
+  void destroy();
 
   /// Null when there is none.
   void *allocate(uint64_t bytes);

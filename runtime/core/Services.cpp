@@ -72,7 +72,8 @@ void Session::releaseSinceForRun(kiln_module_frame *frame, void *mark, void *con
 
 constexpr kiln_module_services
 Session::servicesWith(decltype(kiln_module_services::launch) launch) {
-  return {launch, allocateForRun, releaseForRun, lateOutput, markForRun, releaseSinceForRun};
+  return {launch,     allocateForRun,     releaseForRun, lateOutput,
+          markForRun, releaseSinceForRun, nullptr,       nullptr};
 }
 
 constinit const kiln_module_services Session::aloneServices = servicesWith(

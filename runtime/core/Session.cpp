@@ -16,13 +16,15 @@ namespace kiln::rt {
 // Life
 //===----------------------------------------------------------------------===//
 
-Session::Session(Model &model) : model(model), module(model.module) {
+Session::Session(Model &model, const kiln_module &module) : model(model), module(module) {
   api = model.api;
   model.sessions.fetch_add(1, std::memory_order_relaxed);
   model.metrics.add(counts);
 }
 
 Session::~Session() {
+  if (device)
+    destroyObject(device);
   if (ownsExecutor)
     executor->api->destroy(executor);
   else if (executor)
@@ -75,18 +77,14 @@ kiln_status_t Session::setUp(const kiln_session_options &options) {
                       mostEvents);
   if (options.reserved)
     return error.fail(KILN_INVALID_ARGUMENT, "reserved: must be 0");
-  if (options.device && std::strcmp(options.device, "cpu") != 0 &&
-      std::strcmp(options.device, "cpu:0") != 0)
-    return error.fail(KILN_UNSUPPORTED, "device '%s': this artefact has plans for cpu only",
-                      options.device);
-  if (options.stream)
+  if (options.stream && !deviceModel)
     return error.fail(KILN_UNSUPPORTED, "stream: the CPU has none");
   if (options.executor && options.threads)
     return error.fail(KILN_INVALID_ARGUMENT, "threads: must be 0, the executor has its own");
   if (options.executor) {
     executor = options.executor;
     executor->api->retain(executor);
-  } else if (options.threads != 1) {
+  } else if (options.threads != 1 && !deviceModel) {
     kiln_executor_options executorOptions = {};
     executorOptions.struct_size = sizeof executorOptions;
     executorOptions.threads = options.threads;
@@ -106,7 +104,43 @@ kiln_status_t Session::setUp(const kiln_session_options &options) {
   profiles = options.flags & KILN_SESSION_PROFILE;
   if (!allocate() || (profiles && !profile.create(module, options.trace_events)))
     return error.fail(KILN_OUT_OF_MEMORY, "no memory for a session");
-  return KILN_OK;
+  return deviceModel ? setUpDevice(options) : KILN_OK;
+}
+
+kiln_status_t Session::setUpDevice(const kiln_session_options &options) {
+  DeviceQueue *queue;
+  if (kiln_status_t status = deviceModel->open(options.stream, &queue, error))
+    return status;
+  device = createObject<DeviceRun>();
+  if (device && device->create(queue, module))
+    return KILN_OK;
+  if (!device)
+    queue->destroy();
+  return error.fail(KILN_OUT_OF_MEMORY, "no memory for a session");
+}
+
+/// The first device that the options name or, when they name none, that is there.
+static kiln_status_t chooseDevice(Model &model, const kiln_session_options &options,
+                                  DeviceModel *&chosen, ErrorText &why) {
+  chosen = nullptr;
+  const char *name = options.device;
+  if (name && (std::strcmp(name, "cpu") == 0 || std::strcmp(name, "cpu:0") == 0)) {
+    why.fail(KILN_OK, "asked for");
+    return KILN_OK;
+  }
+  const kiln_module_device *device = model.module.device;
+  const DeviceDriver *driver = device ? static_cast<const DeviceDriver *>(device->driver) : nullptr;
+  if (!driver || !driver->accepts(name)) {
+    why.fail(KILN_OK, "the artefact has no other plan");
+    return name ? why.fail(KILN_UNSUPPORTED, "device '%s': this artefact has plans for cpu%s only",
+                           name, driver ? " and cuda" : "")
+                : KILN_OK;
+  }
+  kiln_status_t status = model.openDevice(name, chosen, why);
+  if (status == KILN_OK)
+    why.fail(KILN_OK, "%s", chosen->choice());
+  // Nobody has asked for it: the CPU can do the work.
+  return name ? status : KILN_OK;
 }
 
 kiln_status_t Session::create(Model &model, const kiln_session_options *given,
@@ -119,7 +153,11 @@ kiln_status_t Session::create(Model &model, const kiln_session_options *given,
   kiln_session_options options;
   if (!readOptions(&options, sizeof options, given)) {
     status = reason.fail(KILN_INVALID_ARGUMENT, "struct_size of the options is wrong");
-  } else if (auto *made = createObject<Session>(model)) {
+  } else if (DeviceModel *chosen; (status = chooseDevice(model, options, chosen, reason))) {
+  } else if (auto *made =
+                 createObject<Session>(model, chosen ? *model.module.device->plan : model.module)) {
+    made->deviceModel = chosen;
+    made->choice = reason;
     status = made->setUp(options);
     reason = made->error;
     if (status == KILN_OK)
@@ -384,10 +422,12 @@ kiln_status_t Session::execute() {
   }
   if (kiln_status_t status = placeOutputs(*plan)) [[unlikely]]
     return status;
-  if (!arena.reserve(plan->totalBytes)) [[unlikely]]
+  if (!device && !arena.reserve(plan->totalBytes)) [[unlikely]]
     return error.fail(KILN_OUT_OF_MEMORY, "no memory for an arena of %llu bytes",
                       static_cast<unsigned long long>(plan->totalBytes));
-  kiln_status_t status = model.integrity ? callWatched(*plan) : callModule(*plan);
+  kiln_status_t status = device            ? callDevice(*plan)
+                         : model.integrity ? callWatched(*plan)
+                                           : callModule(*plan);
   if (status == KILN_OK) [[likely]]
     finishOutputs();
   // Before the session is free: late outputs may be copied from it.

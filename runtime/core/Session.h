@@ -8,6 +8,7 @@
 #define KILN_RUNTIME_CORE_SESSION_H
 
 #include "Binding.h"
+#include "DeviceRun.h"
 #include "Model.h"
 #include "PlanTable.h"
 #include "Planner.h"
@@ -71,10 +72,14 @@ public:
                               kiln_session **session);
   static Session &of(kiln_session *session) { return *static_cast<Session *>(session); }
 
-  explicit Session(Model &model);
+  /// `module`: the plan to run, one of the model's.
+  Session(Model &model, const kiln_module &module);
   ~Session();
 
   const char *errorText() const { return error.get(); }
+  /// Of the device that it runs on, and why that one.
+  const char *deviceName() const { return deviceModel ? deviceModel->name() : "cpu"; }
+  const char *deviceChoice() const { return choice.get(); }
   kiln_pool *memoryPool() const { return pool.get(); }
 
   kiln_status_t destroy();
@@ -96,12 +101,14 @@ private:
   static const kiln_module_services aloneServices;
   static const kiln_module_services teamServices;
   static const kiln_module_services profiledServices;
+  static const kiln_module_services deviceServices;
   static Session &of(kiln_module_frame *frame) { return *static_cast<Frame *>(frame)->session; }
 
   /// Between enter and leave; KILN_UNSUPPORTED without a profile.
   template <typename Body> kiln_status_t withProfile(Body body);
   bool allocate();
   kiln_status_t setUp(const kiln_session_options &options);
+  kiln_status_t setUpDevice(const kiln_session_options &options);
 
   /// False: another call is under way.
   bool enter();
@@ -135,6 +142,12 @@ private:
   kiln_status_t callModule(Plan &plan);
   /// The same under the eyes of the model's Integrity.
   kiln_status_t callWatched(Plan &plan);
+  // DeviceRun.cpp
+  kiln_status_t callDevice(Plan &plan);
+  kiln_status_t bringInputs();
+  /// The device's memory takes the place of the host's, which is filled at last.
+  bool moveOutput(uint32_t index);
+  void *placeLateOnDevice(uint32_t index, const int64_t *dims);
   void finishOutputs();
   void dropManaged();
 
@@ -155,6 +168,9 @@ private:
   const kiln_module &module;
   /// generation << 1 | taken, as in Executor.
   std::atomic<uint64_t> busy{0};
+  /// Null: the CPU.
+  DeviceRun *device = nullptr;
+  DeviceModel *deviceModel = nullptr;
   kiln_executor *executor = nullptr;
   bool ownsExecutor = false;
   uint32_t scratchSlots = 1;
@@ -189,6 +205,7 @@ private:
   Block arena;
   RunMemory runMemory;
   ErrorText error;
+  ErrorText choice;
 };
 
 } // namespace kiln::rt

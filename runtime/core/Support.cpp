@@ -14,6 +14,9 @@
 #include <ctime>
 #include <sys/mman.h>
 
+/// Nothing calls it; tables of abstract classes name it, and there is no C++ library.
+extern "C" [[gnu::weak, gnu::visibility("hidden")]] void __cxa_pure_virtual() { __builtin_trap(); }
+
 namespace kiln::rt {
 
 constinit std::atomic<uint64_t> liveObjects{0};

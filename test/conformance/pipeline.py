@@ -103,7 +103,8 @@ def mismatch_line(text):
 
 
 class Pipeline:
-    def __init__(self, build, tests, logs, scratch, variants=("static",)):
+    def __init__(self, build, tests, logs, scratch, variants=("static",), device=None):
+        self.device = device
         self.kilnc = build / "bin/kilnc"
         self.kiln_run = build / "bin/kiln-run"
         self.tests, self.logs, self.scratch = tests, logs, scratch
@@ -120,6 +121,7 @@ class Pipeline:
         log.unlink(missing_ok=True)
         compiled = Process(
             [self.kilnc, model, "-o", artefact, "--header=", "-j", "1", "--json-diagnostics"]
+            + (["--target=cuda", f"--device={self.device}"] if self.device else [])
         )
         said = [compiled.text()]
         result = self.judge_compilation(Result(name, variant, PASS), compiled, artefact)
@@ -158,6 +160,8 @@ class Pipeline:
 
     def run_set(self, result, test, artefact, data, threads, said):
         command = [self.kiln_run, artefact, "--threads", threads]
+        if self.device:
+            command += ["--device", self.device]
         if test["random"]:
             return self.run_random(result, test, command, data, said)
         process = Process(

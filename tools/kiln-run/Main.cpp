@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "Json.h"
 #include "Runner.h"
+#include "Simulated.h"
 #include "TensorFiles.h"
 
 #include <cerrno>
@@ -217,7 +218,8 @@ std::string toJson(const Runner &runner, const Options &options, const Results &
   json.endObject();
   json.key("open_ms").value(runner.openMilliseconds());
   if (results.ran) {
-    json.key("device").value("cpu").key("threads").value(runner.threads());
+    json.key("device").value(runner.device()).key("device_reason").value(runner.deviceReason());
+    json.key("threads").value(runner.threads());
     json.key("first_run_ms").value(runner.firstRunMilliseconds());
     json.key("outputs").beginArray();
     for (const Results::Output &output : results.outputs) {
@@ -342,7 +344,17 @@ int runProgram(int argc, char **argv) {
   if (wantsRun)
     if (Failure failure = runModel(runner, options, results, quiet))
       return report(failure);
+  if (options.simReport == "-")
+    std::fputs(simulatorReport().c_str(), stdout);
+  else if (!options.simReport.empty())
+    if (Failure failure = writeFile(options.simReport, simulatorReport()))
+      return report(failure);
   int exitCode = ExitEqual;
+  if (size_t count = simulatorFindings()) {
+    std::fprintf(stderr, "kiln-run: the simulator found %zu fault%s:\n%s\n", count,
+                 count == 1 ? "" : "s", simulatorReport().c_str());
+    exitCode = ExitDifferent;
+  }
   for (const Results::Output &output : results.outputs)
     if (output.compared && !output.comparison.accepted())
       exitCode = ExitDifferent;

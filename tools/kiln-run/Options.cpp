@@ -136,9 +136,15 @@ const Option kOptions[] = {
        options.threads = uint32_t(number);
        return {};
      }},
-    {"device", "D", "Device to run on, such as cpu; never replaced by another",
+    {"device", "D", "Device to run on: cpu, cuda:0, sim:sm_80; never replaced by another",
      [](Options &options, const std::string &value) -> Failure {
        options.device = value;
+       return {};
+     }},
+    {"sim-report", "FILE",
+     "With a simulated device: write what it found and counted (- for stdout)",
+     [](Options &options, const std::string &value) -> Failure {
+       options.simReport = value;
        return {};
      }},
     {"info", nullptr, "Print what the model is; runs it only if inputs are given too",

@@ -29,6 +29,8 @@ struct Options {
   bool help = false;
   bool version = false;
   bool trustWeights = false;
+  /// Where the simulator's report goes; empty: nowhere.
+  std::string simReport;
   /// Where the profile goes; empty: nowhere.
   bool profileTable = false;
   std::string profileJson;

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Runner.h"
 
+#include "Simulated.h"
+
 #include "TensorFiles.h"
 
 #include <algorithm>
@@ -49,6 +51,7 @@ int exitCodeOf(kiln_status_t status) {
     return ExitDifferent;
   case KILN_BUSY:
   case KILN_INTERNAL:
+  case KILN_DEVICE_FAILED:
   // Of batchers, which kiln-run has none of.
   case KILN_OVERLOADED:
   case KILN_CANCELLED:
@@ -117,6 +120,8 @@ Failure Runner::open(const Options &options) {
 }
 
 Failure Runner::createSession(const Options &options) {
+  if (options.device.starts_with("sim:"))
+    findSimulator();
   char reason[512] = "";
   kiln_executor_options executorOptions = {};
   executorOptions.struct_size = sizeof executorOptions;
@@ -145,6 +150,8 @@ Failure Runner::createSession(const Options &options) {
     kiln_model_error(model, reason, sizeof reason);
     return {exitCodeOf(status), reason};
   }
+  if (kiln_session_get_device(session, &usedDevice, &deviceChoice) != KILN_OK)
+    usedDevice = "cpu";
   return {};
 }
 

@@ -40,6 +40,9 @@ public:
   const std::vector<const kiln_tensor_spec *> &inputSpecs() const { return inputs; }
   const std::vector<const kiln_tensor_spec *> &outputSpecs() const { return outputs; }
   uint32_t threads() const { return usedThreads; }
+  /// Where runs are made, and why there.
+  const char *device() const { return usedDevice; }
+  const char *deviceReason() const { return deviceChoice; }
   bool sealed() const { return kiln_artefact_is_sealed(artefact); }
   double openMilliseconds() const { return openTime; }
 
@@ -79,6 +82,8 @@ private:
   kiln_session *session = nullptr;
   kiln_model_info modelInfo = {};
   uint32_t usedThreads = 1;
+  const char *usedDevice = "cpu";
+  const char *deviceChoice = "";
   double openTime = 0;
   double firstRunTime = 0;
   bool samplesMemory = false;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "Options.h"
+#include "kiln/Target/CUDA/Toolchain.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
@@ -31,8 +32,23 @@ static cl::opt<std::string>
     header("header", cl::value_desc("file"),
            cl::desc("C header of the artefact (default: beside it; \"\" for none)"),
            cl::cat(category));
-static cl::opt<std::string> target("target", cl::value_desc("name"), cl::init("cpu"),
-                                   cl::desc("Target: cpu"), cl::cat(category));
+static cl::opt<std::string>
+    target("target", cl::value_desc("name"), cl::init("cpu"),
+           cl::desc("Target: cpu (default), or cuda: kernels for GPUs beside "
+                    "those for the CPU"),
+           cl::cat(category));
+static cl::list<std::string>
+    architectures("arch", cl::CommaSeparated, cl::value_desc("sm_NN,..."),
+                  cl::desc("GPU architectures of --target=cuda (default: sm_80, sm_90a; with "
+                           "--device=sim alone none)"),
+                  cl::cat(category));
+static cl::opt<std::string> device("device", cl::value_desc("sim:sm_NN"),
+                                   cl::desc("Also make kernels for the simulator of a GPU"),
+                                   cl::cat(category));
+static cl::opt<std::string> cudaPath("cuda-path", cl::value_desc("folder"),
+                                     cl::desc("The CUDA toolkit (default: $CUDA_HOME, nvcc in "
+                                              "$PATH, /usr/local/cuda)"),
+                                     cl::cat(category));
 static cl::opt<std::string> cpu("cpu", cl::value_desc("name"), cl::init("native"),
                                 cl::desc("Processor: native (default), x86-64-v2, x86-64-v3, "
                                          "x86-64-v4, or a name that LLVM knows"),
@@ -64,6 +80,7 @@ static cl::opt<Stage>
                          clEnumValN(Stage::Fused, "fused", "fused groups"),
                          clEnumValN(Stage::Plan, "plan", "buffers, kernels, launches"),
                          clEnumValN(Stage::Kernels, "kernels", "the kernels' loops"),
+                         clEnumValN(Stage::Cu, "cu", "the kernels for GPUs in CUDA C++"),
                          clEnumValN(Stage::LLVM, "llvm", "LLVM IR of kernels and program"),
                          clEnumValN(Stage::Asm, "asm", "assembly of kernels and program"),
                          clEnumValN(Stage::Obj, "obj", "the artefact as one relocatable object"),
@@ -240,6 +257,42 @@ static bool reportParseErrors(StringRef errors, kiln::DiagnosticEngine &diags) {
   return false;
 }
 
+/// --target and what only one target has.
+static bool parseTarget(Invocation &invocation, kiln::DiagnosticEngine &diags) {
+  CudaOptions &cuda = invocation.options.cuda;
+  if (target != "cpu" && target != "cuda")
+    return usage(diags, "--target: unknown target '" + target + "'; known: cpu, cuda");
+  cuda.isWanted = target == "cuda";
+  for (auto [given, name] : {std::pair(architectures.getNumOccurrences(), "--arch"),
+                             std::pair(device.getNumOccurrences(), "--device"),
+                             std::pair(cudaPath.getNumOccurrences(), "--cuda-path")})
+    if (given && !cuda.isWanted)
+      return usage(diags, Twine(name) + " is for --target=cuda");
+  if (emitStage == Stage::Cu && !cuda.isWanted)
+    return usage(diags, "--emit=cu is for --target=cuda");
+  for (StringRef name : architectures) {
+    auto parsed = CudaArchitecture::parse(name);
+    if (!parsed)
+      return usage(diags, "--arch: " + toString(parsed.takeError()));
+    if (is_contained(cuda.architectures, name))
+      return usage(diags, "--arch: " + name + " is given twice");
+    cuda.architectures.push_back(name.str());
+  }
+  if (device.getNumOccurrences()) {
+    StringRef name = device;
+    if (!name.consume_front("sim:"))
+      return usage(diags, "--device: write sim:sm_80, for one");
+    auto parsed = CudaArchitecture::parse(name);
+    if (!parsed)
+      return usage(diags, "--device: " + toString(parsed.takeError()));
+    cuda.simulator = true;
+  }
+  if (cuda.isWanted && cuda.architectures.empty() && !cuda.simulator)
+    cuda.architectures = {"sm_80", "sm_90a"};
+  cuda.toolkit = cudaPath;
+  return true;
+}
+
 bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
                         kiln::DiagnosticEngine &diags) {
   // Also for errors in the command line itself.
@@ -263,8 +316,8 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
   invocation.crash = crashForTest;
   if (model.empty())
     return usage(diags, "no model given; kilnc --help lists the options");
-  if (target != "cpu")
-    return usage(diags, "--target: unknown target '" + target + "'; known: cpu");
+  if (!parseTarget(invocation, diags))
+    return false;
   constexpr unsigned mostJobs = 4096;
   if (jobs > mostJobs)
     return usage(diags, "-j: the number of threads is 0 (one a core) to " + Twine(mostJobs));

@@ -19,9 +19,20 @@ struct VectorTarget {
   bool fma = true;
   /// Convolutions may multiply less and add more, with a larger error.
   bool minimalFiltering = true;
+  /// Thousands of threads of one lane each, as on a GPU: a unit is an element
+  /// where that can be, and constants stay row-major.
+  bool isDevice = false;
+
+  static VectorTarget device() {
+    VectorTarget target;
+    target.vectorBits = 0;
+    target.minimalFiltering = false;
+    target.isDevice = true;
+    return target;
+  }
 
   int64_t lanes(mlir::Type elementType) const {
-    return static_cast<int64_t>(vectorBits / storageBits(elementType));
+    return std::max<int64_t>(1, static_cast<int64_t>(vectorBits / storageBits(elementType)));
   }
 };
 

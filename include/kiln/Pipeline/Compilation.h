@@ -11,7 +11,7 @@
 //   load      onnx::Model                         onnx
 //   import    kiln dialect                        kiln
 //   fuse      kiln.fusion                         fused
-//   plan      plan.program, plan.kernel           plan, kernels
+//   plan      plan.program, plan.kernel           plan, kernels, cu
 //   generate  kernels and program as objects      llvm, asm
 //   link      the artefact                        obj, so
 //
@@ -29,15 +29,27 @@
 namespace kiln {
 
 enum class Phase { Load, Import, Fuse, Plan, Generate, Link };
-enum class Stage { Onnx, Kiln, Fused, Plan, Kernels, LLVM, Asm, Obj, So };
+enum class Stage { Onnx, Kiln, Fused, Plan, Kernels, Cu, LLVM, Asm, Obj, So };
 
 llvm::StringRef phaseName(Phase phase);
 /// The phase that leaves what the stage shows.
 Phase phaseOf(Stage stage);
 
+/// What the CUDA target makes beside the plan for the CPU.
+struct CudaOptions {
+  bool isWanted = false;
+  /// Real architectures ("sm_80"), each once.
+  std::vector<std::string> architectures;
+  /// Kernels for the simulator, too.
+  bool simulator = false;
+  /// --cuda-path; empty: where a toolkit is found.
+  std::string toolkit;
+};
+
 struct CompileOptions {
   ImportOptions import;
   std::string cpu = "native";
+  CudaOptions cuda;
   /// 3 x 3 convolutions by F(2x2) and F(4x4) where they are faster.
   bool minimalFiltering = true;
   /// The name in --dim's sense of the batch dimension; empty: none.

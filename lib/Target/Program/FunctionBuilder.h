@@ -23,7 +23,7 @@ namespace kiln {
 /// the structs of ModuleABI.h.
 class FunctionBuilder {
 public:
-  FunctionBuilder(mlir::ModuleOp module, const ProgramLayout &layout, llvm::StringRef name,
+  FunctionBuilder(mlir::ModuleOp module, const ProgramLayout &layout, const std::string &name,
                   unsigned numPointers, bool hasStatus)
       : layout(layout), b(module.getContext()), loc(module.getLoc()),
         pointer(mlir::LLVM::LLVMPointerType::get(b.getContext())) {

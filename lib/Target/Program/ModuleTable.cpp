@@ -57,6 +57,17 @@ public:
     return variable;
   }
 
+  /// The address of what another object defines.
+  Constant *external(StringRef name) {
+    if (llvm::GlobalVariable *known = module.getNamedGlobal(name))
+      return known;
+    auto *variable =
+        new llvm::GlobalVariable(module, llvm::ArrayType::get(llvm::Type::getInt8Ty(context), 0),
+                                 true, llvm::GlobalValue::ExternalLinkage, nullptr, name);
+    variable->setVisibility(llvm::GlobalValue::HiddenVisibility);
+    return variable;
+  }
+
   llvm::Module &module;
   llvm::LLVMContext &context;
 
@@ -84,8 +95,8 @@ kiln_module_dtype dtypeOf(Type element) {
 }
 } // namespace
 
-void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout,
-                          const ModuleInfo &info, llvm::Module &module) {
+Constant *kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout,
+                               const ModuleInfo &info, Constant *device, llvm::Module &module) {
   TableWriter w(module);
   auto symbolNames = program->getAttrOfType<ArrayAttr>(symbolNamesAttr);
   auto modelName = [&](StringRef symbol) {
@@ -142,13 +153,15 @@ void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout,
   for (const std::string &text : layout.constraints)
     constraints.push_back(w.text(text));
 
-  auto *weightsBase =
-      new llvm::GlobalVariable(module, llvm::ArrayType::get(llvm::Type::getInt8Ty(w.context), 0),
-                               true, llvm::GlobalValue::ExternalLinkage, nullptr, "kiln_weights");
-  weightsBase->setVisibility(llvm::GlobalValue::HiddenVisibility);
+  Constant *weightsBase = w.external("kiln_weights");
   SmallVector<Constant *> batchAxes;
   for (int32_t axis : info.batchAxes)
     batchAxes.push_back(w.u32(static_cast<uint64_t>(axis)));
+  auto function = [&](StringRef name) {
+    llvm::Function *found = module.getFunction(layout.prefix + name.str());
+    found->setLinkage(llvm::GlobalValue::InternalLinkage);
+    return found;
+  };
   Constant *digest = llvm::ConstantDataArray::get(w.context, ArrayRef<uint8_t>(info.digest));
   Constant *table = w.record({
       w.u32(KILN_MODULE_MAGIC),
@@ -179,20 +192,37 @@ void kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &layout,
       w.array(constraints),
       weightsBase,
       w.u64(layout.weightsSize),
-      module.getFunction("kiln_generated_bind"),
-      module.getFunction("kiln_generated_sizes"),
-      module.getFunction("kiln_generated_output_dims"),
-      module.getFunction("kiln_generated_run"),
+      function("bind"),
+      function("sizes"),
+      function("output_dims"),
+      function("run"),
       w.u32(layout.readsInputs),
       w.u32(0),
       w.array(batchAxes),
       info.batchObstacle.empty() ? w.null() : w.text(info.batchObstacle),
+      device ? device : w.null(),
   });
   auto *global =
       new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::ExternalLinkage,
-                               table, "kiln_generated_module");
+                               table, layout.prefix + "module");
   global->setVisibility(llvm::GlobalValue::HiddenVisibility);
-  for (StringRef name : {"kiln_generated_bind", "kiln_generated_sizes",
-                         "kiln_generated_output_dims", "kiln_generated_run"})
-    module.getFunction(name)->setLinkage(llvm::GlobalValue::InternalLinkage);
+  return global;
+}
+
+Constant *kiln::addDeviceTable(Constant *plan, const DeviceInfo &info, llvm::Module &module) {
+  TableWriter w(module);
+  SmallVector<Constant *> kernels, images;
+  for (const DeviceInfo::Kernel &kernel : info.kernels)
+    kernels.push_back(w.record({w.text(kernel.name), w.u32(kernel.threads),
+                                w.u32(kernel.unitsPerBlock), w.u32(kernel.sharedBytes),
+                                w.u32(kernel.slots), w.u32(kernel.usesScratch), w.u32(0)}));
+  for (const DeviceInfo::Image &image : info.images) {
+    llvm::GlobalVariable *bytes = w.global(llvm::ConstantDataArray::getString(
+        w.context, image.bytes, /*AddNull=*/image.kind == KILN_MODULE_IMAGE_PTX));
+    bytes->setAlignment(llvm::Align(16));
+    images.push_back(w.record({w.text(image.arch), bytes, w.u64(image.bytes.size()),
+                               w.u32(image.kind), w.u32(image.kernel)}));
+  }
+  return w.global(w.record({plan, w.array(kernels), w.array(images), w.u32(kernels.size()),
+                            w.u32(images.size()), w.external(info.driver)}));
 }

@@ -34,7 +34,7 @@ private:
   }
   /// bind(symbols, inputs, fault)
   void buildBind() {
-    FunctionBuilder f(into, layout, "kiln_generated_bind", 3, true);
+    FunctionBuilder f(into, layout, layout.prefix + "bind", 3, true);
     f.symbols = f.argument(0);
     for (Operation &op : body) {
       if (auto bind = dyn_cast<plan::BindOp>(op); bind && layout.isEarly(bind))
@@ -48,7 +48,7 @@ private:
 
   /// sizes(symbols, sizes)
   void buildSizes() {
-    FunctionBuilder f(into, layout, "kiln_generated_sizes", 2, false);
+    FunctionBuilder f(into, layout, layout.prefix + "sizes", 2, false);
     f.symbols = f.argument(0);
     for (auto [i, buffer] : llvm::enumerate(layout.arena))
       f.store(f.bytes(buffer.type), f.argument(1), 8 * static_cast<int64_t>(i));
@@ -67,7 +67,7 @@ private:
 
   /// output_dims(symbols, dims)
   void buildOutputDims() {
-    FunctionBuilder f(into, layout, "kiln_generated_output_dims", 2, false);
+    FunctionBuilder f(into, layout, layout.prefix + "output_dims", 2, false);
     f.symbols = f.argument(0);
     int64_t slot = 0;
     for (RankedTensorType type : layout.outputs)

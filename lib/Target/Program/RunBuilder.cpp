@@ -33,10 +33,11 @@ public:
   RunBuilder(plan::ProgramOp program, const ProgramLayout &layout,
              const llvm::StringMap<KernelFacts> &kernels, ModuleOp into)
       : program(program), layout(layout), kernels(kernels), costs(program, kernels), into(into),
-        f(into, layout, "kiln_generated_run", 1, true) {}
+        f(into, layout, layout.prefix + "run", 1, true) {}
 
   void run() {
-    declareKernels();
+    if (!isDevice())
+      declareKernels();
     f.symbols = fieldOf(offsetof(kiln_module_frame, symbols));
     Value inputs = fieldOf(offsetof(kiln_module_frame, inputs));
     outputs = fieldOf(offsetof(kiln_module_frame, outputs));
@@ -87,7 +88,8 @@ private:
         .Case([&](plan::LaunchOp op) { launch(op); })
         .Case([&](plan::BindOp bind) {
           if (!bind.getSymbols().empty() && !layout.isEarly(bind))
-            f.bind(bind, buffers.lookup(bind.getTensor()));
+            f.bind(bind, readable(buffers.lookup(bind.getTensor()),
+                                  f.size(bytesOf(bind.getTensor().getType()))));
         })
         .Case([&](plan::RequireOp require) {
           if (!layout.isEarly(require))
@@ -138,7 +140,7 @@ private:
     return llvm::map_to_vector(values, [&](Value value) { return buffers.lookup(value); });
   }
   Value isTrue(Value buffer) {
-    Value byte = f.load(f.b.getI8Type(), buffers.lookup(buffer));
+    Value byte = f.load(f.b.getI8Type(), readable(buffers.lookup(buffer), f.constant(1)));
     Value zero = arith::ConstantOp::create(f.b, f.loc, f.b.getI8IntegerAttr(0));
     return arith::CmpIOp::create(f.b, f.loc, arith::CmpIPredicate::ne, byte, zero);
   }
@@ -296,8 +298,21 @@ private:
   void release(Value memory) {
     callService(offsetof(kiln_module_services, release), {f.argument(0), memory}, false);
   }
+  bool isDevice() const { return layout.deviceKernels.has_value(); }
+  /// The address where the host can read a buffer.
+  Value readable(Value buffer, Value bytes) {
+    if (!isDevice())
+      return buffer;
+    Value copy =
+        callService(offsetof(kiln_module_services, fetch), {f.argument(0), buffer, bytes}, true);
+    failIfNull(copy);
+    return copy;
+  }
   void copy(Value to, Value from, Value bytes) {
-    LLVM::MemcpyOp::create(f.b, f.loc, to, from, bytes, /*isVolatile=*/false);
+    if (isDevice())
+      callService(offsetof(kiln_module_services, copy), {f.argument(0), to, from, bytes}, false);
+    else
+      LLVM::MemcpyOp::create(f.b, f.loc, to, from, bytes, /*isVolatile=*/false);
   }
 
   Value lateOutput(plan::OutputOp output) {
@@ -332,9 +347,18 @@ private:
       f.store(buffers.lookup(operand), slots, 8 * slot++);
     for (const Expr &symbol : exprsOf(op.getSymbols()))
       f.store(f.size(symbol), slots, 8 * slot++);
-    Value fn = LLVM::AddressOfOp::create(f.b, f.loc, f.pointer, op.getKernel());
     Value units = f.size(costs.unitsOf(op));
     Expr scratch = costs.scratchOf(op);
+    if (isDevice()) {
+      f.store(f.size(scratch), slots, 8 * slot);
+      callService(offsetof(kiln_module_services, launch),
+                  {f.argument(0), f.constant32(layout.indexOf.lookup(op)),
+                   LLVM::ZeroOp::create(f.b, f.loc, f.pointer), slots, units,
+                   f.constant32(layout.deviceKernels->lookup(op.getKernel()))},
+                  false);
+      return;
+    }
+    Value fn = LLVM::AddressOfOp::create(f.b, f.loc, f.pointer, op.getKernel());
     if (!layout.isLate(scratch)) {
       Value chunks = chunksOf(units, costs.picosecondsPerUnitOf(op));
       callService(
@@ -376,7 +400,7 @@ private:
     size_t most = 1;
     program.getBody().walk([&](Operation *op) {
       if (auto launch = dyn_cast<plan::LaunchOp>(op))
-        most = std::max(most, launch->getNumOperands() + launch.getSymbols().getExprs().size());
+        most = std::max(most, launch->getNumOperands() + launch.getSymbols().getExprs().size() + 1);
       if (auto loop = dyn_cast<plan::LoopOp>(op))
         most = std::max<size_t>(most, loop->getNumOperands());
     });

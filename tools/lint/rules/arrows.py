@@ -31,6 +31,9 @@ LAYERS = {
         r"(lib/Patterns|include/kiln/Patterns|patterns)/",
         IR + ["reference", "kernels", "codegen"],
     ),
+    # What nvcc and clang compile at a user's place: it knows no header of the compiler.
+    "cuda-device": (r"lib/Target/CUDA/(Device/|Kernels/.*\.cuh?$)", ["cuda-shim"]),
+    "cuda-shim": (r"runtime/drivers/cudasim/shim/", []),
     "target": (
         r"(lib|include/kiln)/Target/",
         IR + ["plan", "reference", "codegen", "kernels", "abi"],
@@ -40,7 +43,7 @@ LAYERS = {
     # The runtime stands apart: it is inside every artefact.
     # The bytes of the runtime, as the compiler finds them.
     "runtime-embed": (r"runtime/embed/", ["target"]),
-    "runtime": (r"runtime/(?!embed/)", ["abi"]),
+    "runtime": (r"runtime/(?!embed/)", ["abi", "cuda-shim"]),
     "tools": (r"tools/", ["*"]),
     "tests": (r"(test|unittests|benchmarks)/", ["*"]),
 }
@@ -63,6 +66,10 @@ def layer_of(path):
 
 def home(include, path):
     """The repository path that an include line means, None for a header from outside."""
+    if include.startswith("kiln/cuda/"):
+        return "lib/Target/CUDA/Device/" + include
+    if include.startswith("kiln/cudasim/"):
+        return "runtime/drivers/cudasim/shim/" + include
     if include.startswith(("kiln/", "kiln-c/")):
         return "include/" + include
     if include.startswith(("dialects/", "lib/", "runtime/", "tools/", "unittests/", "test/")):
@@ -103,6 +110,7 @@ BAD = [
     {"lib/Codegen/Loops.cpp": '#include "kiln/Target/CPU/Emit.h"\n'},
     {"runtime/kilnrt/Run.c": '#include "kiln/Support/Expr.h"\n'},
     {"lib/Pipeline/Pipeline.cpp": "#include <lld/Common/Driver.h>\n"},
+    {"lib/Target/CUDA/Kernels/Softmax/Softmax.cuh": '#include "kiln/Codegen/Loops.h"\n'},
     {"src/New.cpp": "int x;\n"},
 ]
 GOOD = [
@@ -110,4 +118,5 @@ GOOD = [
     {"dialects/Kiln/ops/Cast/Cast.cpp": '#include "Cast.h"\n#include "kiln/Support/Expr.h"\n'},
     {"lib/Import/ONNX/Load.cpp": '#include "onnx/onnx_pb.h"\n#include <vector>\n'},
     {"runtime/kilnrt/Run.c": '#include "kiln-c/ModuleABI.h"\n#include <stdio.h>\n'},
+    {"lib/Target/CUDA/Kernels/Softmax/Softmax.cuh": '#include "kiln/cuda/Device.h"\n'},
 ]

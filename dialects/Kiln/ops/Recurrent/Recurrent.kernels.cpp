@@ -141,7 +141,8 @@ Num Recurrence::apply(ElementBuilder &e, size_t i, Num value) {
 void Recurrence::multiply(const Buffer &state, int64_t from, int64_t to, Start start) {
   int64_t perGate = shape.hidden / shape.columns;
   auto entries = static_cast<int64_t>(batch.size());
-  int64_t width = std::max<int64_t>(accumulators / entries, 1) * k.target.lanes(type);
+  int64_t vectors = k.target.isDevice ? 1 : std::max<int64_t>(accumulators / entries, 1);
+  int64_t width = vectors * k.target.lanes(type);
   while (width > 1 && width > shape.columns)
     width /= 2;
   k.loop(k.index(from * perGate), k.index(to * perGate), 1, [&](Value panel) {

@@ -19,21 +19,29 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include <optional>
 
 namespace llvm {
+class Constant;
 class Module;
-}
+} // namespace llvm
 
 namespace kiln {
 
 /// What the program keeps where; computed once, read by code and table.
 struct ProgramLayout {
+  /// Of the names of its functions and its table.
+  std::string prefix = "kiln_generated_";
+  /// The kernels are a device's: where they are in its list.
+  std::optional<llvm::StringMap<unsigned>> deviceKernels;
   /// A constant of the weights section. `layout` says how it is packed.
   struct Weight {
     mlir::ElementsAttr value;
     mlir::StringAttr layout;
     uint64_t offset = 0, bytes = 0;
     uint32_t crc32c = 0;
+    /// Of the artefact's, which plans share.
+    unsigned segment = 0;
   };
   /// Lives from one step of run() to another; every op of the program is a step.
   struct ArenaBuffer {
@@ -75,10 +83,29 @@ Expr bytesOf(mlir::Type tensor);
 /// Decides everything but the weights' bytes and offsets.
 ProgramLayout layoutProgram(plan::ProgramOp program);
 
-/// Adds func.func @kiln_generated_{bind,sizes,output_dims,run} to `into`, which
-/// declare the kernels that they launch.
+/// Adds func.func @<prefix>{bind,sizes,output_dims,run} to `into`, which declare
+/// the kernels that they launch.
 void buildProgram(plan::ProgramOp program, const ProgramLayout &layout,
                   const llvm::StringMap<KernelFacts> &kernels, mlir::ModuleOp into);
+
+/// What kiln_module_device says beside the plan.
+struct DeviceInfo {
+  struct Kernel {
+    std::string name;
+    unsigned threads = 0, unitsPerBlock = 0, sharedBytes = 0, slots = 0;
+    bool usesScratch = false;
+  };
+  struct Image {
+    std::string arch;
+    unsigned kind = 0; // KILN_MODULE_IMAGE_*
+    unsigned kernel = 0;
+    std::string bytes;
+  };
+  std::vector<Kernel> kernels;
+  std::vector<Image> images;
+  /// The symbol of the runtime's driver.
+  std::string driver;
+};
 
 struct ModuleInfo {
   std::string name, producer, target, features, batchSymbol;
@@ -89,10 +116,14 @@ struct ModuleInfo {
   uint8_t digest[32] = {};
 };
 
-/// Defines kiln_generated_module in a module that buildProgram's functions have
-/// been lowered into.
-void addModuleTable(plan::ProgramOp program, const ProgramLayout &layout, const ModuleInfo &info,
-                    llvm::Module &module);
+/// Defines <prefix>module in a module that buildProgram's functions have been
+/// lowered into. `device`: what addDeviceTable gave, or null.
+llvm::Constant *addModuleTable(plan::ProgramOp program, const ProgramLayout &layout,
+                               const ModuleInfo &info, llvm::Constant *device,
+                               llvm::Module &module);
+
+/// Defines the kiln_module_device of a plan whose table has been added.
+llvm::Constant *addDeviceTable(llvm::Constant *plan, const DeviceInfo &info, llvm::Module &module);
 
 } // namespace kiln
 

@@ -1,0 +1,62 @@
+//===- KernelEmitter.h - Kernels as CUDA C++ --------------------*- C++ -*-===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A plan.kernel becomes one readable .cu file with one kernel
+//
+//     extern "C" __global__ void <name>(inputs..., results..., symbols...,
+//                                       int64_t units [, uint8_t *scratch, int64_t scratchBytes])
+//
+// of which every argument takes eight bytes. Blocks have one dimension, and any
+// number of them computes all units: threads (or, in a template, blocks) stride
+// over them.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_TARGET_CUDA_KERNELEMITTER_H
+#define KILN_TARGET_CUDA_KERNELEMITTER_H
+
+#include "dialects/Plan/IR/PlanDialect.h"
+#include "kiln/Codegen/KernelTable.h"
+#include "kiln/Target/KernelFacts.h"
+#include "mlir/IR/BuiltinOps.h"
+#include "mlir/Pass/PassManager.h"
+
+namespace kiln {
+
+struct DeviceKernel {
+  std::string name;
+  std::string text;
+  KernelFacts facts;
+  /// A template's name, or "generic".
+  std::string algorithm;
+  unsigned threads = 0;
+  /// Of those that facts.units counts, in a block's first stride.
+  unsigned unitsPerBlock = 0;
+  unsigned sharedBytes = 0;
+  /// Threads have scratch memory of facts.scratchBytes each.
+  bool usesScratch = false;
+  /// Arguments before `units`.
+  unsigned slots = 0;
+};
+
+class KernelEmitter {
+public:
+  KernelEmitter(mlir::MLIRContext &context, const KernelTable &table);
+
+  static void registerDialects(mlir::DialectRegistry &registry);
+
+  /// `nodes`: the ONNX nodes that the kernel is for, for a comment. On failure
+  /// the reason has been reported.
+  mlir::FailureOr<DeviceKernel> emit(plan::KernelOp kernel, llvm::ArrayRef<std::string> nodes);
+
+private:
+  const KernelTable &table;
+  mlir::PassManager passes;
+};
+
+} // namespace kiln
+
+#endif // KILN_TARGET_CUDA_KERNELEMITTER_H

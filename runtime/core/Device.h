@@ -1,0 +1,85 @@
+//===- Device.h - What a session asks of a device ------------ -*- C++ -*--===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// A driver (runtime/drivers) opens a device for a model: its code is loaded and
+// its weights are copied there once. Each session then has a queue of its own.
+// Everything that a session asks for happens in that queue's order.
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_RUNTIME_CORE_DEVICE_H
+#define KILN_RUNTIME_CORE_DEVICE_H
+
+#include "Support.h"
+#include "kiln-c/Memory.h"
+#include "kiln-c/ModuleABI.h"
+#include "kiln-c/dlpack.h"
+
+namespace kiln::rt {
+
+/// One session's queue. One thread at a time. After a failure that says so the
+/// device is lost, and every call fails.
+class DeviceQueue {
+public:
+  /// Of the device's memory; its blocks are addresses there.
+  virtual kiln_pool *pool() = 0;
+  virtual const uint8_t *weights() = 0;
+
+  /// Copies. The host's memory of an upload may change, and that of a download
+  /// is filled, after the next finish().
+  virtual kiln_status_t upload(void *to, const void *from, uint64_t bytes, ErrorText &error) = 0;
+  virtual kiln_status_t download(void *to, const void *from, uint64_t bytes, ErrorText &error) = 0;
+  virtual kiln_status_t copy(void *to, const void *from, uint64_t bytes, ErrorText &error) = 0;
+  /// As kiln_module_services::launch says of devices.
+  virtual kiln_status_t launch(uint32_t kernel, const void *args, int64_t extent,
+                               ErrorText &error) = 0;
+  /// Waits for all of it.
+  virtual kiln_status_t finish(ErrorText &error) = 0;
+
+  /// Brackets the launches of a run. A run that had the same `key` as an earlier
+  /// one, and in which nothing but launches happened, may be `replayed` as a
+  /// whole: then there is nothing to launch. `key`: addresses of all memory, the
+  /// first one the plan's.
+  virtual kiln_status_t beginRun(const void *const *key, uint32_t count, bool &replayed,
+                                 ErrorText &error) = 0;
+  /// `again`: the run was only recorded, and could not be: launch once more.
+  virtual kiln_status_t endRun(bool succeeded, bool &again, ErrorText &error) = 0;
+
+  virtual void destroy() = 0;
+
+protected:
+  ~DeviceQueue() = default;
+};
+
+/// A model on a device. Any thread.
+class DeviceModel {
+public:
+  /// `stream`: the caller's, or null for one of its own.
+  virtual kiln_status_t open(void *stream, DeviceQueue **queue, ErrorText &error) = 0;
+  /// "cuda:0"
+  virtual const char *name() = 0;
+  /// Which code was chosen, and why: "sm_80 cubin for an NVIDIA A100 (sm_80)".
+  virtual const char *choice() = 0;
+  virtual DLDevice place() = 0;
+  /// When it has no queue.
+  virtual void destroy() = 0;
+
+protected:
+  ~DeviceModel() = default;
+};
+
+/// What kiln_module_device::driver points to.
+struct DeviceDriver {
+  /// Whether the driver is for a device of this name, or for its default one
+  /// when the name is null.
+  bool (*accepts)(const char *device);
+  kiln_status_t (*open)(const kiln_module_device &module, const char *device, DeviceModel **model,
+                        ErrorText &error);
+};
+
+} // namespace kiln::rt
+
+#endif // KILN_RUNTIME_CORE_DEVICE_H

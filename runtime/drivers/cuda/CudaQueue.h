@@ -1,0 +1,60 @@
+//===- CudaQueue.h - A session's stream on a GPU -------------- -*- C++ -*--===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#ifndef KILN_RUNTIME_DRIVERS_CUDA_CUDAQUEUE_H
+#define KILN_RUNTIME_DRIVERS_CUDA_CUDAQUEUE_H
+
+#include "CudaModel.h"
+#include "GraphTable.h"
+
+namespace kiln::cuda {
+
+class CudaQueue final : public rt::DeviceQueue {
+public:
+  explicit CudaQueue(CudaModel &model) : model(model), context(model.context) {}
+  ~CudaQueue();
+
+  kiln_status_t setUp(void *stream, rt::ErrorText &error);
+
+  kiln_pool *pool() override { return model.pool; }
+  const uint8_t *weights() override { return model.weights; }
+  kiln_status_t upload(void *to, const void *from, uint64_t bytes, rt::ErrorText &error) override;
+  kiln_status_t download(void *to, const void *from, uint64_t bytes, rt::ErrorText &error) override;
+  kiln_status_t copy(void *to, const void *from, uint64_t bytes, rt::ErrorText &error) override;
+  kiln_status_t launch(uint32_t kernel, const void *args, int64_t extent,
+                       rt::ErrorText &error) override;
+  kiln_status_t finish(rt::ErrorText &error) override;
+  kiln_status_t beginRun(const void *const *key, uint32_t count, bool &replayed,
+                         rt::ErrorText &error) override;
+  kiln_status_t endRun(bool succeeded, bool &again, rt::ErrorText &error) override;
+  void destroy() override { rt::destroyObject(this); }
+
+private:
+  kiln_status_t check(CUresult result, const char *what, rt::ErrorText &error) {
+    return result == CUDA_SUCCESS ? KILN_OK : context.fail(result, what, error);
+  }
+  /// Something that a graph of launches cannot hold happens.
+  void notOnlyLaunches() {
+    if (current)
+      current->onlyLaunches = false;
+  }
+  kiln_status_t reserveScratch(uint64_t bytes, rt::ErrorText &error);
+
+  CudaModel &model;
+  const Context &context;
+  CUstream stream = nullptr;
+  bool ownsStream = false;
+  void *scratch = nullptr;
+  uint64_t scratchBytes = 0;
+  GraphTable graphs;
+  /// Of the run under way.
+  GraphTable::Entry *current = nullptr;
+  bool capturing = false;
+};
+
+} // namespace kiln::cuda
+
+#endif // KILN_RUNTIME_DRIVERS_CUDA_CUDAQUEUE_H
