@@ -68,6 +68,10 @@ void Maker::drawWorld() {
     for (int64_t i = 0, rank = 2 + below(3); i < rank; ++i)
       base.push_back(Expr(2 + below(4)));
   }
+  // Rows are finished where they are made when there are enough to share out.
+  if (holds(pattern, "kiln.matmul") &&
+      (holds(pattern, "kiln.standardize") || holds(pattern, "kiln.rms_normalize")))
+    base[0] = Expr(128);
   reducedAxes = base.size() > 2 && chance(3) ? 2 : 1;
   missAt = static_cast<unsigned>(below(3));
 }

@@ -51,13 +51,13 @@ TEST(Attention, DynamicSizes) {
   check({});
   ParityOptions options;
   // Blocks of queries and of keys, with all kinds of rests.
-  options.sizes = {1, 47, 48, 49, 97, 127, 128, 129, 130, 131, 257};
+  options.sizes = {1, 47, 49, 97, 127, 128, 130, 257};
   check({}, options);
 }
 
 TEST(Attention, StaticSizes) {
-  for (const char *rows : {"1", "5", "16", "49", "60", "71"})
-    for (const char *keys : {"1", "7", "49", "191", "200"})
+  for (const char *rows : {"1", "16", "49", "71"})
+    for (const char *keys : {"1", "49", "200"})
       check({"2", rows, keys});
 }
 
@@ -67,8 +67,8 @@ TEST(Attention, NoKeys) { check({"2", "5", "0"}); }
 TEST(Attention, Widths) {
   ParityOptions options;
   options.sizes = {1, 6, 19};
-  for (const char *width : {"1", "7", "8", "15", "24", "32", "64"})
-    for (const char *depth : {"1", "15", "64"})
+  for (const char *width : {"1", "15", "24", "64"})
+    for (const char *depth : {"1", "64"})
       check({"2", "s0", "s1", "2", "2", depth, width}, options);
   check({"2", "s0", "s1", "2", "2", "s2", "s3"}, options);
 }
@@ -85,11 +85,8 @@ TEST(Attention, Masks) {
   ParityOptions options;
   options.sizes = {1, 9, 50, 130};
   std::vector<std::vector<std::string>> shapes = {
-      {},          {"s1"},           {"2", "1", "1", "s1"},  {"s0", "s1"},
-      {"s0", "1"}, {"3", "s0", "1"}, {"2", "3", "s0", "s1"}, {"2", "1", "s0", "s1"}};
+      {"s1"}, {"2", "1", "1", "s1"}, {"s0", "1"}, {"3", "s0", "s1"}, {"2", "1", "s0", "s1"}};
   for (const auto &shape : shapes) {
-    if (shape.empty())
-      continue;
     Case c;
     c.mask = shape;
     check(c, options);

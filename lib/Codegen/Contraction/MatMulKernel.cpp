@@ -16,6 +16,7 @@
 
 #include "Packing.h"
 #include "Tile.h"
+#include "kiln/Codegen/FusionGroup.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -57,6 +58,7 @@ private:
   bool rowsAreOne() const;
   int64_t rowsOfBlock() const;
   void emitUnits(const Expr &blocks, const Expr &panels);
+  void emitRows(Operation *finisher);
   void emitBlock(Value block, Work work);
   void emitTile(int64_t rows, Value row, Value validRows, const Work &work);
 
@@ -153,9 +155,20 @@ LogicalResult MatMulEmitter::emit() {
   for (Value result : k.results())
     if (shapeOf(result) != shape)
       return failure();
+  Operation *finisher = nullptr;
+  for (Operation &op : k.region())
+    if (const OpKernels *kernels = k.table.find(&op); kernels && kernels->finishesRows)
+      finisher = &op;
+  if (finisher)
+    k.beginStage(finisher->getOperand(0));
   if (type == accumulator)
     direct = stridedInput(k, spec.a);
   flat = rowsAreOne();
+  if (finisher && !flat) {
+    // Packed rows are one dim, whatever A looks like.
+    direct.reset();
+    flat = rowsAreOne();
+  }
   if (flat)
     rowCount = elementCount(batch) * rowCount;
   auto argument = dyn_cast<BlockArgument>(spec.b);
@@ -163,7 +176,7 @@ LogicalResult MatMulEmitter::emit() {
   panelsGiven = !layout.empty();
   tile = panelsGiven ? tileOfWidth(k.target, accumulator, PanelLayout::parse(layout).width)
                      : chooseTile(k.target, accumulator, columnCount.constant());
-  blockRows = rowsOfBlock();
+  blockRows = finisher ? rowsToFinish : rowsOfBlock();
 
   current.assign(batch.size(), k.index(0));
   // Rows that are counted as one go in a dim that is not 1: an operand's dim of
@@ -188,6 +201,11 @@ LogicalResult MatMulEmitter::emit() {
   if (!direct)
     packedRows = reserve(blockRows);
 
+  if (finisher) {
+    assert(flat && Expr::divideExactly(rowCount, blockRows) && "the fuser looks for that");
+    emitRows(finisher);
+    return success();
+  }
   Expr blocks = Expr::ceilDiv(rowCount, blockRows),
        panels = Expr::ceilDiv(columnCount, tile.columns());
   // Two FMAs a cycle at 3 GHz.
@@ -259,6 +277,49 @@ void MatMulEmitter::emitUnits(const Expr &blocks, const Expr &panels) {
       emitBlock(block, work);
     });
   });
+}
+
+/// A unit is a block of whole rows: its products and what follows them go to the
+/// result's memory, and while they are in the cache the finisher's kernel goes
+/// over these rows.
+void MatMulEmitter::emitRows(Operation *finisher) {
+  Value width = k.index(tile.columns()), columns = k.size(columnCount);
+  Value panelElements = math.mul(k.size(depth), width), first = k.begin, last = k.end;
+  Value packed;
+  if (panelsGiven) {
+    Expr panels = Expr::ceilDiv(columnCount, tile.columns());
+    packed = memref::ViewOp::create(
+        k.b, k.loc, MemRefType::get({ShapedType::kDynamic}, accumulator),
+        k.inputBuffer(cast<BlockArgument>(spec.b).getArgNumber()).memref, k.index(0),
+        ValueRange{k.size(panels * depth * Expr(tile.columns()))});
+  }
+  k.loop(first, last, 1, [&](Value block) {
+    Work work;
+    work.rowFrom = math.mul(block, blockRows);
+    work.rowTo = math.add(work.rowFrom, blockRows);
+    work.a = rowsOfA(work.rowFrom, work.rowTo);
+    Value panelCount = math.ceilDiv(columns, width);
+    k.loop(k.index(0), panelCount, 1, [&](Value panel) {
+      work.column = math.mul(panel, width);
+      work.validColumns = math.sub(columns, work.column);
+      work.panel = packed ? packed : packedPanel;
+      work.panelBase = packed ? math.mul(panel, panelElements) : k.index(0);
+      if (!packed)
+        packB(work.column, math.min(work.validColumns, width));
+      forRows(k, k.index(0), k.index(blockRows), tile, [&](int64_t rows, Value row, Value) {
+        emitTile(rows, math.add(work.rowFrom, row), nullptr, work);
+      });
+    });
+    k.finishStage();
+    k.begin = work.rowFrom, k.end = work.rowTo;
+    LogicalResult finished = k.table.find(finisher)->kernel(k, finisher);
+    assert(succeeded(finished) && "kernels of rows never decline");
+    (void)finished;
+    k.begin = first, k.end = last;
+  });
+  Expr products = Expr(blockRows) * depth * columnCount;
+  k.setUnits(Expr::floorDiv(rowCount, blockRows),
+             Expr::floorDiv(products * Expr(166), tile.lanes) + k.unitCost * Expr(blockRows));
 }
 
 //===----------------------------------------------------------------------===//
