@@ -91,6 +91,10 @@ void Maker::drawWorld() {
     for (int64_t i = 0, rank = 2 + below(3); i < rank; ++i)
       base.push_back(Expr(2 + below(4)));
   }
+  // Rows are finished where they are made when there are enough to share out.
+  if (holds(pattern, "kiln.matmul") &&
+      (holds(pattern, "kiln.standardize") || holds(pattern, "kiln.rms_normalize")))
+    base[0] = Expr(128);
   reducedAxes = base.size() > 2 && chance(3) ? 2 : 1;
   missAt = static_cast<unsigned>(below(3));
 }
@@ -200,7 +204,10 @@ Shape Maker::shapeFor(StringRef opName, size_t index, ArrayRef<Value> known) {
             Expr(kernel)};
   }
   if (opName == "kiln.matmul" && index == 1 && known[0])
-    return {shapeOf(known[0]).back(), Expr(2 + below(5))};
+    return {shapeOf(known[0]).back(),
+            Expr(holds(pattern, "kiln.attention") ? 2 * (1 + below(2)) : 2 + below(5))};
+  if (opName == "kiln.attention" && known[1])
+    return index < 3 ? shapeOf(known[1]) : Shape{shapeOf(known[1])[1]};
   if (other == known.end())
     return base;
   Shape shape = shapeOf(*other);
@@ -312,6 +319,14 @@ Attribute Maker::drawAttribute(StringRef opName, StringRef name, ArrayRef<Value>
     if (name == "keepdims")
       return b.getBoolAttr(true);
   }
+  if (opName == "kiln.reshape" && name == "shape" && rank > 0) { // heads of two columns
+    Shape shape = shapeOf(operands[0]);
+    shape.back() = Expr::floorDiv(shape.back(), 2);
+    shape.push_back(2);
+    return exprsAttr(b.getContext(), shape);
+  }
+  if (name == "scale")
+    return b.getF64FloatAttr(0.5);
   if (name == "axis")
     return b.getI64IntegerAttr(rank - 1);
   if (name == "epsilon")
