@@ -2,7 +2,7 @@
 """How lit runs the tests below test/.
 
 Substitutions   %python   the Python of tools/dev/setup, with numpy, onnx, onnxruntime and Kiln's package
-                %cc       the C compiler of the build
+                %cc, %cxx the compilers of the build
                 %model    writes a small model: %model NAME FILE (test/Inputs/models.py)
                 %exits    %exits CODE COMMAND: passes when the command ends so (test/Inputs/exits.py)
                 %build    the build's folder
@@ -12,7 +12,8 @@ Features        full      unless the quick tier was asked for:  // REQUIRES: ful
                 models    %models holds what tools/dev/get-models fetches
                 asan, tsan, ubsan                               the build has that sanitizer
                 python    %python is there
-                nvcc, gpu, pdll, espeak, script, gcc            that tool is on this machine
+                cudasim   the build has the simulator of GPUs
+                nvcc, gpu, pdll, espeak, openssl, script, gcc   that tool is on this machine
 """
 import os
 import shlex
@@ -51,6 +52,7 @@ models = os.path.join(cache, "models")
 for name, value in (
     ("%python", config.kiln_python),
     ("%cc", config.kiln_cc),
+    ("%cxx", config.kiln_cxx),
     ("%build", config.kiln_binary_dir),
     ("%kiln_src", config.kiln_source_dir),
     ("%models", models),
@@ -69,6 +71,8 @@ for sanitizer, feature in (("address", "asan"), ("thread", "tsan"), ("undefined"
         features.add(feature)
 if config.kiln_python and os.path.exists(config.kiln_python):
     features.add("python")
+if os.path.exists(os.path.join(config.kiln_binary_dir, "lib", "libkiln-cudasim.so")):
+    features.add("cudasim")
 if os.path.isdir(models):
     features.add("models")
 for tool, feature in (
@@ -76,6 +80,7 @@ for tool, feature in (
     ("nvidia-smi", "gpu"),
     ("mlir-pdll", "pdll"),
     ("espeak-ng", "espeak"),
+    ("openssl", "openssl"),
     ("script", "script"),
     ("g++", "gcc"),
 ):

@@ -42,4 +42,22 @@ typedef struct kiln_artefact_note {
 /* Bytes of a note 1.0: what every reader may rely on. */
 #define KILN_NOTE_SIZE_1_0 16u
 
+/* A signed file goes on after its last section: the digests of its chunks, then
+ * this, which ends with the file. Chunk i is the bytes [i, i + 1) *
+ * KILN_SIGNATURE_CHUNK of what is signed, the last one shorter; its digest is
+ * BLAKE2b of KILN_SIGNATURE_DIGEST bytes. The signature is Ed25519's over the
+ * digests and the fields before it. Numbers are little-endian. */
+#define KILN_SIGNATURE_MAGIC "KilnSig1"
+#define KILN_SIGNATURE_CHUNK (UINT64_C(2) << 20)
+#define KILN_SIGNATURE_DIGEST 32u
+#define KILN_SIGNATURE_KEY 32u
+
+typedef struct kiln_signature_end {
+  uint64_t covered; /* bytes that are signed: all before the digests */
+  uint8_t magic[8]; /* KILN_SIGNATURE_MAGIC, without its zero */
+  /* Of the signer: says whose it is, and is worth nothing unless trusted. */
+  uint8_t key[KILN_SIGNATURE_KEY];
+  uint8_t signature[64];
+} kiln_signature_end;
+
 #endif /* KILN_C_ARTEFACTNOTE_H */

@@ -142,7 +142,8 @@ typedef struct kiln_module_services {
    * Returns when all are done. `index` is the launch's row in
    * kiln_module::launches. extent may be 0 (nothing runs). In a device's plan fn
    * is NULL, `chunks` is the index into kiln_module_device::kernels, and args has
-   * one slot more: the bytes of scratch memory that a thread needs. */
+   * more slots: the bytes of scratch memory that a thread needs and, with
+   * `has_grid`, the blocks along x, y and z. */
   void (*launch)(struct kiln_module_frame *frame, uint32_t index, kiln_module_kernel_fn fn,
                  const void *args, int64_t extent, uint32_t chunks);
   /* Memory whose size only the run knows; KILN_MODULE_ALIGNMENT aligned; NULL
@@ -191,7 +192,7 @@ typedef struct kiln_module_device_kernel {
   uint32_t shared_bytes; /* dynamic shared memory */
   uint32_t slots;
   uint32_t uses_scratch;
-  uint32_t reserved;
+  uint32_t has_grid; /* the launch says how many blocks there are */
 } kiln_module_device_kernel;
 
 enum {
@@ -277,6 +278,10 @@ typedef struct kiln_module {
    * manifest_size does not count. NULL: none. */
   const char *manifest;
   uint64_t manifest_size;
+  /* For reports, since 1.2. Of each launch its step, ascending; of each buffer the
+   * launch that first writes it, num_launches when it is copied to. May be NULL. */
+  const uint32_t *launch_steps;
+  const uint32_t *buffer_writers;
 } kiln_module;
 
 /* The symbol under which the emitter defines the table; hidden, so that the

@@ -165,7 +165,8 @@ private:
       if (succeeded(constants))
         rewriter.replaceOp(op, *constants);
     }
-    for (Operation *op : llvm::reverse(SmallVector<Operation *>(made)))
+    SmallVector<Operation *> left(made);
+    for (Operation *op : llvm::reverse(left))
       if (!eraseIfDead(op))
         push(op);
   }

@@ -191,7 +191,9 @@ static std::string whyNoKernel(Candidate &candidate, const KernelTable &table, P
   llvm::SmallPtrSet<Operation *, 16> members(candidate.ops.begin(), candidate.ops.end());
   if (!needsKernel(candidate.root, table))
     return label(candidate.root) + " has no kernel";
-  FusionGrower grower(table, costs, [&](Operation *op) { return members.contains(op); });
+  FusionGrower grower(
+      table, costs, [&](Operation *op) { return members.contains(op); },
+      /*mayFinishRows=*/true);
   FusionGroup &group = candidate.group;
   group = grower.grow(candidate.root);
   StringRef family = grower.familyOf(group), wanted = candidate.match.kernel;

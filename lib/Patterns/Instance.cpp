@@ -64,10 +64,9 @@ private:
 };
 } // namespace
 
-static bool holds(pdl::PatternOp pattern, ArrayRef<StringRef> names) {
-  return llvm::any_of(pattern.getOps<pdl::OperationOp>(), [&](pdl::OperationOp one) {
-    return one.getOpName() && llvm::is_contained(names, *one.getOpName());
-  });
+static bool holds(pdl::PatternOp pattern, StringRef op) {
+  return llvm::any_of(pattern.getOps<pdl::OperationOp>(),
+                      [&](pdl::OperationOp one) { return one.getOpName() == op; });
 }
 
 /// A constraint of one of these names is about the operand.
@@ -86,12 +85,16 @@ void Maker::drawWorld() {
   if (spec)
     return setWorld();
   element = chance(5) ? Type(b.getF16Type()) : chance(8) ? Type(b.getI32Type()) : b.getF32Type();
-  if (holds(pattern, {"kiln.conv"})) {
+  if (holds(pattern, "kiln.conv")) {
     base = {Expr(1 + below(2)), Expr(4), Expr(5 + below(2)), Expr(5 + below(3))};
   } else {
     for (int64_t i = 0, rank = 2 + below(3); i < rank; ++i)
       base.push_back(Expr(2 + below(4)));
   }
+  // Rows are finished where they are made when there are enough to share out.
+  if (holds(pattern, "kiln.matmul") &&
+      (holds(pattern, "kiln.standardize") || holds(pattern, "kiln.rms_normalize")))
+    base[0] = Expr(128);
   reducedAxes = base.size() > 2 && chance(3) ? 2 : 1;
   missAt = static_cast<unsigned>(below(3));
 }
@@ -100,19 +103,21 @@ void Maker::setWorld() {
   element = spec->dtype == "f16"   ? Type(b.getF16Type())
             : spec->dtype == "i32" ? Type(b.getI32Type())
                                    : b.getF32Type();
-  // Activations: of image models; of products; scores and queries of attention; rows.
+  // Activations: of image models; of products; before attention, and its scores and queries; rows.
   static constexpr int64_t images[][4] = {{1, 16, 14, 14}, {1, 32, 28, 28}, {1, 64, 40, 40}};
   static constexpr int64_t products[][2] = {{16, 128}, {64, 256}, {128, 768}};
   static constexpr int64_t scores[][4] = {{1, 4, 16, 16}, {1, 12, 64, 64}, {1, 12, 256, 256}};
+  static constexpr int64_t tokens[][3] = {{1, 16, 128}, {1, 64, 256}, {1, 128, 768}};
   static constexpr int64_t queries[][4] = {{1, 4, 16, 32}, {1, 8, 64, 64}, {1, 12, 256, 64}};
   static constexpr int64_t rows[][2] = {{16, 64}, {128, 768}, {512, 2048}};
   auto at = static_cast<size_t>(spec->size);
-  bool softmax = holds(pattern, {"kiln.softmax"}), matmul = holds(pattern, {"kiln.matmul"});
-  ArrayRef<int64_t> dims = holds(pattern, {"kiln.conv"}) ? ArrayRef<int64_t>(images[at])
-                           : softmax && matmul           ? ArrayRef<int64_t>(queries[at])
-                           : matmul                      ? ArrayRef<int64_t>(products[at])
-                           : softmax                     ? ArrayRef<int64_t>(scores[at])
-                                                         : ArrayRef<int64_t>(rows[at]);
+  bool softmax = holds(pattern, "kiln.softmax"), matmul = holds(pattern, "kiln.matmul");
+  ArrayRef<int64_t> dims = holds(pattern, "kiln.conv")        ? ArrayRef<int64_t>(images[at])
+                           : holds(pattern, "kiln.attention") ? ArrayRef<int64_t>(tokens[at])
+                           : softmax && matmul                ? ArrayRef<int64_t>(queries[at])
+                           : matmul                           ? ArrayRef<int64_t>(products[at])
+                           : softmax                          ? ArrayRef<int64_t>(scores[at])
+                                                              : ArrayRef<int64_t>(rows[at]);
   base.assign(dims.begin(), dims.end());
 }
 
@@ -141,14 +146,16 @@ bool Maker::isParameter(StringRef opName, size_t index, ArrayRef<Value> known,
                         Value pdlOperand) const {
   if (index == 0)
     return false;
-  if (opName == "kiln.matmul" && holds(pattern, {"kiln.softmax"}))
+  if (opName == "kiln.matmul" && holds(pattern, "kiln.softmax"))
     return false; // keys and values
   if (opName == "kiln.conv" || opName == "kiln.matmul" || opName == "kiln.prelu" ||
       isAsked(pdlOperand, {"PerChannel", "PerColumn"}))
     return true;
   // Scale and bias behind a normalisation, not the residual before it.
-  return holds(pattern, {"kiln.standardize", "kiln.rms_normalize", "kiln.sqrt"}) && known[0] &&
-         !isa<BlockArgument>(known[0]);
+  bool normalizes =
+      llvm::any_of(ArrayRef<StringRef>{"kiln.standardize", "kiln.rms_normalize", "kiln.sqrt"},
+                   [&](StringRef op) { return holds(pattern, op); });
+  return normalizes && known[0] && !isa<BlockArgument>(known[0]);
 }
 
 Shape Maker::modelShapeFor(StringRef opName, size_t index, ArrayRef<Value> known,
@@ -159,7 +166,7 @@ Shape Maker::modelShapeFor(StringRef opName, size_t index, ArrayRef<Value> known
   Shape shape = shapeOf(*other);
   if (opName == "kiln.conv")
     return {shape[1], shape[1], Expr(3), Expr(3)};
-  if (opName == "kiln.matmul" && holds(pattern, {"kiln.softmax"})) { // keys, then values
+  if (opName == "kiln.matmul" && holds(pattern, "kiln.softmax")) { // keys, then values
     Expr own = shape.back();
     shape.back() = own == base.back() ? shape[shape.size() - 2] : base.back();
     shape[shape.size() - 2] = own;
@@ -167,16 +174,18 @@ Shape Maker::modelShapeFor(StringRef opName, size_t index, ArrayRef<Value> known
   }
   if (opName == "kiln.matmul") // the half of a feed-forward layer
     return {shape.back(), spec->size == InstanceSize::Large ? Expr(512) : shape.back()};
+  if (opName == "kiln.attention" && index == 3) // one a key
+    return {shape[1]};
   bool isVector = isParameter(opName, index, known, pdlOperand);
   if (isAsked(pdlOperand, {"Constant", "Moderate"}) && !isVector) {
     // The bounds of a Clip and the scale of scores are numbers.
-    if (opName == "kiln.max" || opName == "kiln.min" || holds(pattern, {"kiln.softmax"}))
+    if (opName == "kiln.max" || opName == "kiln.min" || holds(pattern, "kiln.softmax"))
       return {};
     isVector = true;
   }
   if (!isVector)
     return shape;
-  if (!holds(pattern, {"kiln.conv"}))
+  if (!holds(pattern, "kiln.conv"))
     return {shape.back()};
   Shape channel(shape.size() - 1, Expr(1));
   channel[0] = shape[1];
@@ -195,7 +204,10 @@ Shape Maker::shapeFor(StringRef opName, size_t index, ArrayRef<Value> known) {
             Expr(kernel)};
   }
   if (opName == "kiln.matmul" && index == 1 && known[0])
-    return {shapeOf(known[0]).back(), Expr(2 + below(5))};
+    return {shapeOf(known[0]).back(),
+            Expr(holds(pattern, "kiln.attention") ? 2 * (1 + below(2)) : 2 + below(5))};
+  if (opName == "kiln.attention" && known[1])
+    return index < 3 ? shapeOf(known[1]) : Shape{shapeOf(known[1])[1]};
   if (other == known.end())
     return base;
   Shape shape = shapeOf(*other);
@@ -253,7 +265,7 @@ Value Maker::makeConstant(RankedTensorType type, std::optional<Attribute> wanted
     double value = wanted && *wanted ? number
                    : isWeight        ? uniform(-reach, reach)
                                      : uniform(0.25, 1.5);
-    if (isa<FloatType>(element))
+    if (isa<FloatType>(type.getElementType()))
       data.setFloat(i, value);
     else
       data.setInt(i, static_cast<int64_t>(value * 4));
@@ -267,7 +279,8 @@ Value Maker::operandFor(StringRef opName, size_t index, ArrayRef<Value> known, V
   auto wanted = wantedConstant(pdlOperand);
   if (wanted && *wanted) // one number, as exporters write it
     shape = chance(3) ? Shape{Expr(1)} : Shape{};
-  RankedTensorType type = tensorType(shape, element);
+  bool isCondition = opName == "kiln.select" && index == 0;
+  RankedTensorType type = tensorType(shape, isCondition ? Type(b.getI1Type()) : element);
   bool isWeight = index == 1 && (opName == "kiln.conv" || opName == "kiln.matmul");
   if (wanted || (spec && isParameter(opName, index, known, pdlOperand)))
     return makeConstant(type, wanted, spec && isWeight);
@@ -306,6 +319,14 @@ Attribute Maker::drawAttribute(StringRef opName, StringRef name, ArrayRef<Value>
     if (name == "keepdims")
       return b.getBoolAttr(true);
   }
+  if (opName == "kiln.reshape" && name == "shape" && rank > 0) { // heads of two columns
+    Shape shape = shapeOf(operands[0]);
+    shape.back() = Expr::floorDiv(shape.back(), 2);
+    shape.push_back(2);
+    return exprsAttr(b.getContext(), shape);
+  }
+  if (name == "scale")
+    return b.getF64FloatAttr(0.5);
   if (name == "axis")
     return b.getI64IntegerAttr(rank - 1);
   if (name == "epsilon")

@@ -9,13 +9,21 @@
 #include "kiln-c/ModuleABI.h"
 #include "kiln/Pipeline/ContentCache.h"
 #include "kiln/Target/CUDA/Toolchain.h"
-#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/ThreadPool.h"
 #include <mutex>
 
 using namespace mlir;
 using namespace kiln;
+
+/// Facts of a GPU of the first architecture that is asked for.
+const cuda::DeviceFacts &Compilation::scheduledDevice() {
+  StringRef name = options.cuda.architectures.empty() ? StringRef(options.cuda.simulated)
+                                                      : options.cuda.architectures.front();
+  const cuda::DeviceFacts *found = cuda::deviceOfArchitecture(name.rtrim('a'));
+  return found ? *found : cuda::builtInDevices().front();
+}
 
 bool Compilation::emitDeviceKernels() {
   PhaseTimer::Scope scope(timer, "cu");
@@ -25,9 +33,20 @@ bool Compilation::emitDeviceKernels() {
   programOf(*device->module).getBody().walk([&](plan::LaunchOp launch) {
     nodes[launch.getKernel()].push_back(launch.getNodes().str());
   });
-  KernelEmitter emitter(context, tables.kernels);
+  // Element i of a stack starts where element i - 1 ends.
+  llvm::StringSet<> unaligned;
+  programOf(*device->module).getBody().walk([&](plan::LaunchOp launch) {
+    for (Value operand : launch->getOperands()) {
+      while (auto view = operand.getDefiningOp<plan::ViewOp>())
+        operand = view.getSource();
+      if (operand.getDefiningOp<plan::SlotOp>())
+        unaligned.insert(launch.getKernel());
+    }
+  });
+  KernelEmitter emitter(context, tables.kernels, scheduledDevice());
   for (auto kernel : device->module->getOps<plan::KernelOp>()) {
-    auto emitted = emitter.emit(kernel, nodes[kernel.getSymName()]);
+    auto emitted =
+        emitter.emit(kernel, nodes[kernel.getSymName()], !unaligned.contains(kernel.getSymName()));
     if (failed(emitted))
       return fail(Diag::Internal, "a kernel could not be emitted");
     device->kernels.push_back(std::move(*emitted));
@@ -67,7 +86,7 @@ bool Compilation::compileDeviceKernels() {
   for (const CudaArchitecture &architecture : architectures)
     for (const DeviceKernel &kernel : device->kernels)
       jobs.push_back({&kernel, &architecture, "", ""});
-  if (options.cuda.simulator)
+  if (!options.cuda.simulated.empty())
     for (const DeviceKernel &kernel : device->kernels)
       jobs.push_back({&kernel, nullptr, "", ""});
 
@@ -109,7 +128,7 @@ bool Compilation::compileDeviceKernels() {
   DeviceInfo &info = device->info;
   for (const DeviceKernel &kernel : device->kernels)
     info.kernels.push_back({kernel.name, kernel.threads, kernel.unitsPerBlock, kernel.sharedBytes,
-                            kernel.slots, kernel.usesScratch});
+                            kernel.slots, kernel.usesScratch, kernel.grid.has_value()});
   for (ImageJob &job : jobs) {
     if (!job.error.empty()) {
       diags.report(Diag::CudaCompilerFailed, job.kernel->name,
@@ -132,7 +151,7 @@ void Compilation::buildDeviceProgram(ModuleOp into) {
   deviceLayout.deviceKernels.emplace();
   for (auto [i, kernel] : llvm::enumerate(device->kernels)) {
     facts[kernel.name] = kernel.facts;
-    (*deviceLayout.deviceKernels)[kernel.name] = static_cast<unsigned>(i);
+    (*deviceLayout.deviceKernels)[kernel.name] = {static_cast<unsigned>(i), kernel.grid};
   }
   buildProgram(programOf(*device->module), deviceLayout, facts, into);
 }

@@ -43,6 +43,7 @@ Phase kiln::phaseOf(Stage stage) {
   case Stage::Asm:
     return Phase::Generate;
   case Stage::Obj:
+  case Stage::Archive:
   case Stage::So:
     return Phase::Link;
   }
@@ -234,6 +235,11 @@ bool Compilation::fuse() {
     device->module = module->clone();
     RuleReport deviceReport;
     deviceReport.rules = report.rules;
+    // Kernels that only processors have. Elements of the same ops, computed one
+    // by one, are worse there than those of the ops that these rules replace.
+    llvm::erase_if(deviceReport.rules, [](const auto &rule) {
+      return rule->anchor == "attention" || rule->anchor == "rows";
+    });
     if (!fuse(*device->module, deviceReport)) {
       finishEvidence();
       return false;

@@ -43,6 +43,8 @@ public:
   /// The file that will be written: fails at once when that is the model, or
   /// cannot be made.
   bool announceOutput(llvm::StringRef output);
+  /// Reads the key that the options name, if any.
+  bool readSigningKey();
   /// Takes a graph in the place of a model's; false for none.
   bool startFrom(mlir::OwningOpRef<mlir::ModuleOp> graph) {
     module = std::move(graph);
@@ -55,12 +57,12 @@ public:
   bool run(Phase last, Phase goal);
 
   /// The link phase, after Generate.
-  bool link(Stage soOrObj, llvm::StringRef output, llvm::StringRef header) {
-    return within(Phase::Link, Phase::Link, [&] { return writeLinked(soOrObj, output, header); });
+  bool link(Stage form, llvm::StringRef output, llvm::StringRef header) {
+    return within(Phase::Link, Phase::Link, [&] { return writeLinked(form, output, header); });
   }
   /// After Plan.
   std::optional<GraphSummary> summarize();
-  /// After the stage's phase; not Obj and So.
+  /// After the stage's phase; for texts.
   bool print(Stage stage, llvm::raw_ostream &os);
   bool writeText(Stage stage, llvm::StringRef output);
 
@@ -93,6 +95,7 @@ private:
   Manifest makeManifest();
 
   // Device.cpp
+  const cuda::DeviceFacts &scheduledDevice();
   bool emitDeviceKernels();
   bool compileDeviceKernels();
   void buildDeviceProgram(mlir::ModuleOp into);
@@ -100,7 +103,7 @@ private:
   void printDeviceKernels(llvm::raw_ostream &os);
 
   // Outputs.cpp
-  bool writeLinked(Stage soOrObj, llvm::StringRef output, llvm::StringRef header);
+  bool writeLinked(Stage form, llvm::StringRef output, llvm::StringRef header);
   LinkInputs linkInputs(llvm::StringRef output);
   ModelHeaderInfo headerInfo(llvm::StringRef stem);
   bool writeTemps(Phase phase);
@@ -146,6 +149,7 @@ private:
   ModuleInfo info;
   llvm::SmallVector<char, 0> programObject;
   std::string programIR, programAssembly;
+  std::unique_ptr<SigningKey> signingKey;
 
   /// The plan for a device, from the graph that `module` had after import.
   struct DevicePlan {

@@ -52,7 +52,10 @@ private:
   kiln_status_t close(uint32_t how);
   kiln_status_t drain(uint64_t timeoutMicroseconds);
   kiln_status_t setLoad(double memory, double throttle);
+
+  // Figures.cpp
   void fillStats(kiln_batcher_stats &stats);
+  size_t writeText(char *text, size_t size);
 
   struct WorkerStart {
     Batcher *batcher;

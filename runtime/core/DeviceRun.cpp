@@ -40,11 +40,19 @@ bool DeviceRun::create(DeviceQueue *given, const kiln_module &module) {
   return true;
 }
 
+/// A device that is lost gives no memory either: that is said first.
+static kiln_status_t failForMemory(DeviceRun &run, ErrorText &error, const char *what,
+                                   uint64_t bytes) {
+  if (kiln_status_t status = run.queue->finish(error))
+    return status;
+  return error.fail(KILN_OUT_OF_MEMORY, "no memory on the device for %s of %llu bytes", what,
+                    static_cast<unsigned long long>(bytes));
+}
+
 kiln_status_t DeviceRun::bringInput(uint32_t index, const void *&data, uint64_t bytes,
                                     ErrorText &error) {
   if (!inputs[index].reserve(bytes ? bytes : 1))
-    return error.fail(KILN_OUT_OF_MEMORY, "no memory on the device for input %u of %llu bytes",
-                      index, static_cast<unsigned long long>(bytes));
+    return failForMemory(*this, error, "an input", bytes);
   const void *from = data;
   data = inputs[index].get();
   return bytes ? queue->upload(inputs[index].get(), from, bytes, error) : KILN_OK;
@@ -114,11 +122,9 @@ kiln_status_t Session::callDevice(Plan &plan) {
     return status;
   for (uint32_t i = 0; i != module.num_outputs; ++i)
     if (!(module.outputs[i].flags & KILN_MODULE_TENSOR_LATE) && !moveOutput(i))
-      return error.fail(KILN_OUT_OF_MEMORY, "no memory on the device for output '%s'",
-                        module.outputs[i].name);
+      return failForMemory(*device, error, "an output", outputs[i].bytes);
   if (!device->arena.reserve(plan.arenaBytes ? plan.arenaBytes : 1))
-    return error.fail(KILN_OUT_OF_MEMORY, "no memory on the device for an arena of %llu bytes",
-                      static_cast<unsigned long long>(plan.arenaBytes));
+    return failForMemory(*device, error, "an arena", plan.arenaBytes);
   frame.symbols = plan.symbols;
   frame.arena = device->arena.get();
   frame.offsets = plan.offsets;
@@ -156,8 +162,7 @@ void *Session::placeLateOnDevice(uint32_t index, const int64_t *dims) {
   if (!placeLateOutput(index, dims))
     return nullptr;
   if (!moveOutput(index))
-    serviceStatus = error.fail(KILN_OUT_OF_MEMORY, "no memory on the device for output '%s'",
-                               module.outputs[index].name);
+    serviceStatus = failForMemory(*device, error, "an output", outputs[index].bytes);
   return outputData[index];
 }
 

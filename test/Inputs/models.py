@@ -126,6 +126,16 @@ MODELS = {
         [YN],
         [tensor("w", FLOAT, [3], [1, 2, 3]), tensor("b", FLOAT, [3], [0.5, -0.5, 0])],
     ),
+    # y = relu(x w + b), x [n, 12], w [12, 20].
+    "dense": model(
+        [node("MatMul", ["x", "w"], "p"), node("Add", ["p", "b"], "q"), node("Relu", "q", "y")],
+        [value("x", FLOAT, ["n", 12])],
+        [value("y", FLOAT, ["n", 20])],
+        [
+            tensor("w", FLOAT, [12, 20], [(i * 7 % 11 - 5) / 8 for i in range(240)]),
+            tensor("b", FLOAT, [20], [i / 16 - 0.5 for i in range(20)]),
+        ],
+    ),
     "sum": model([node("Add", ["x", "z"], ["y"])], [XN, value("z", FLOAT, ["n", 3])], [YN]),
     # Two inputs whose first dims need not be the same.
     "broadcast": model(

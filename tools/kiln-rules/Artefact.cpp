@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "Artefact.h"
+#include "dialects/Kiln/ops/Constant/Constant.h"
 #include "kiln/Reference/Interpreter.h"
+#include "mlir/IR/AttrTypeSubElements.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cmath>
 
@@ -40,6 +42,47 @@ FailureOr<Tensors> kiln::evaluateGraph(ModuleOp graph, const Tensors &inputs,
   return interpreter.run(block);
 }
 
+static Type widened(Type element) {
+  return element.isF16() || element.isBF16() ? Float32Type::get(element.getContext()) : element;
+}
+
+static TensorData widened(const TensorData &data) {
+  Type element = widened(data.elementType());
+  if (element == data.elementType())
+    return data;
+  TensorData wide(RankedTensorType::get(data.shape(), element));
+  for (int64_t i = 0; i < data.size(); ++i)
+    wide.setFloat(i, data.getFloat(i));
+  return wide;
+}
+
+FailureOr<Tensors> kiln::evaluateWidened(ModuleOp graph, const Tensors &inputs,
+                                         const ReferenceTable &table) {
+  OwningOpRef<ModuleOp> wide = graph.clone();
+  wide->walk([](ConstantOp constant) {
+    if (auto data = tensorDataOf(constant.getValue())) {
+      TensorData elements = widened(*data);
+      constant.setValueAttr(elementsAttr(elements));
+      constant.getResult().setType(elements.type());
+    }
+  });
+  AttrTypeReplacer replacer;
+  replacer.addReplacement([](FloatType type) { return widened(type); });
+  replacer.recursivelyReplaceElementsIn(*wide, /*replaceAttrs=*/true, /*replaceLocs=*/false,
+                                        /*replaceTypes=*/true);
+  return evaluateGraph(
+      *wide,
+      Tensors(llvm::map_range(inputs, [](const TensorData &input) { return widened(input); })),
+      table);
+}
+
+Tensors kiln::resultsOf(ModuleOp graph) {
+  Tensors results;
+  for (Type type : mainOf(graph).getResultTypes())
+    results.emplace_back(cast<RankedTensorType>(type));
+  return results;
+}
+
 double kiln::allowedError(Type elementType) {
   return !isa<FloatType>(elementType)                ? 0.5
          : elementType.getIntOrFloatBitWidth() == 16 ? 2e-2
@@ -58,7 +101,7 @@ Difference kiln::difference(const Tensors &got, const Tensors &want) {
       error = std::isnan(off) ? HUGE_VAL : std::max(error, off);
     }
     worst.error = std::max(worst.error, error);
-    worst.ofAllowed = std::max(worst.ofAllowed, error / allowedError(b.elementType()));
+    worst.ofAllowed = std::max(worst.ofAllowed, error / allowedError(a.elementType()));
   }
   return worst;
 }
@@ -95,12 +138,12 @@ DLTensor *Arguments::addView(TensorData &data) {
   return &view.tensor;
 }
 
-Arguments::Arguments(const Tensors &given, const Tensors &like) {
+Arguments::Arguments(const Tensors &given, const Tensors &outputs) {
   for (const TensorData &input : given) {
     TensorData &copy = inputs.emplace_back(input.type());
     std::memcpy(copy.mutableBytes(), input.bytes(), static_cast<size_t>(input.byteSize()));
   }
-  for (const TensorData &output : like)
+  for (const TensorData &output : outputs)
     results.emplace_back(output.type());
   for (TensorData &input : inputs)
     in.push_back(addView(input));

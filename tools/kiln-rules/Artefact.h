@@ -24,11 +24,19 @@ Tensors randomInputs(mlir::ModuleOp graph, Random &random);
 mlir::FailureOr<Tensors> evaluateGraph(mlir::ModuleOp graph, const Tensors &inputs,
                                        const ReferenceTable &table);
 
+/// The same in which no value is rounded to less than f32: what a fused kernel is
+/// compared with, for it rounds its result only. Results are f32 in place of f16.
+mlir::FailureOr<Tensors> evaluateWidened(mlir::ModuleOp graph, const Tensors &inputs,
+                                         const ReferenceTable &table);
+
+/// Tensors of the types of a graph's results.
+Tensors resultsOf(mlir::ModuleOp graph);
+
 /// What results may differ by: of numbers up to 1 absolute, beyond relative.
 double allowedError(mlir::Type elementType);
 
 /// The largest such difference, infinite where one is NaN and the other is not;
-/// and the same over what is allowed.
+/// and the same over what is allowed for `got`.
 struct Difference {
   double error = 0, ofAllowed = 0;
 };
@@ -40,8 +48,8 @@ std::string textOf(mlir::ModuleOp module);
 /// side by side share them: where buffers lie decides some ten percent.
 class Arguments {
 public:
-  /// Inputs are copied; outputs are of the types of `like`.
-  Arguments(const Tensors &inputs, const Tensors &like);
+  /// Inputs are copied; of outputs only the types are.
+  Arguments(const Tensors &inputs, const Tensors &outputs);
   Arguments(const Arguments &) = delete;
   Arguments &operator=(const Arguments &) = delete;
 

@@ -252,7 +252,7 @@ bool Bench::compileSides(const Job &job) {
       std::string why;
       llvm::raw_string_ostream os(why);
       problems.printText(os);
-      fail(Diag::ValuesDiffer, job, "it does not compile: " + why);
+      fail(Diag::RuleFails, job, "it does not compile: " + why);
       return false;
     }
   }
@@ -268,11 +268,11 @@ struct Sides {
   /// Opens both again, the one that was second first, and runs them once; the
   /// fused one last, so that its results are there. Empty, or why not.
   std::string open(const std::string (&paths)[2], bool swap, const Tensors &inputs,
-                   const Tensors &want) {
+                   const Tensors &outputs) {
     std::string why;
     for (auto &side : sides)
       side.reset();
-    arguments = std::make_unique<Arguments>(inputs, want);
+    arguments = std::make_unique<Arguments>(inputs, outputs);
     for (unsigned i : {swap ? 1u : 0u, swap ? 0u : 1u})
       if (!(sides[i] = Artefact::open(paths[i], /*threads=*/1, why)))
         return "its artefact does not load: " + why;
@@ -292,19 +292,20 @@ Bench::Outcome Bench::measure(Job &job, Measurement &result) {
       [&](MLIRContext &into) { return makeInstance(*job.rule, job.pattern, job.spec, into); },
       compileOptions(*job.rule, /*withRule=*/false), problems);
   if (!graph || !without)
-    return fail(Diag::ValuesDiffer, job, "it does not compile without the rule");
+    return fail(Diag::RuleFails, job, "it does not compile without the rule");
   if (!compileSides(job))
     return Outcome::Failed;
   Random random(job.spec.seed);
   Tensors inputs = randomInputs(*graph, random);
-  auto want = evaluateGraph(*graph, inputs, tables.references);
+  auto want = evaluateWidened(*graph, inputs, tables.references);
   if (failed(want))
-    return fail(Diag::ValuesDiffer, job, "the reference does not evaluate its graph");
+    return fail(Diag::RuleFails, job, "the reference does not evaluate its graph");
 
   Sides both;
+  Tensors outputs = resultsOf(*graph);
   const std::string paths[] = {pathOf(false), pathOf(true)};
-  if (std::string why = both.open(paths, false, inputs, *want); !why.empty())
-    return fail(Diag::ValuesDiffer, job, why);
+  if (std::string why = both.open(paths, false, inputs, outputs); !why.empty())
+    return fail(Diag::RuleFails, job, why);
   result.pattern = job.pattern;
   result.instance = describe(*graph);
   result.size = sizeName(job.spec.size).str();
@@ -313,9 +314,9 @@ Bench::Outcome Bench::measure(Job &job, Measurement &result) {
   result.savedBytes = without->trafficBytes - result.savedBytes;
   result.peakBytesChange = both.sides[1]->arenaBytes() - both.sides[0]->arenaBytes();
   result.maxError = difference(both.arguments->outputs(), *want).error;
-  result.errorBound = allowedError(want->front().elementType());
+  result.errorBound = allowedError(outputs.front().elementType());
   if (!(result.maxError <= result.errorBound))
-    return fail(Diag::ValuesDiffer, job,
+    return fail(Diag::RuleFails, job,
                 llvm::formatv("its values differ from the reference by {0:e2}, and {1:e2} are "
                               "allowed",
                               result.maxError, result.errorBound)
@@ -324,7 +325,7 @@ Bench::Outcome Bench::measure(Job &job, Measurement &result) {
   PairOptions pairs = options.pairs;
   pairs.areSame = without->kernelHash == result.kernelHash;
   PairTimes times = timePairs(
-      {[&](unsigned round) { return both.open(paths, round % 2 != 0, inputs, *want).empty(); },
+      {[&](unsigned round) { return both.open(paths, round % 2 != 0, inputs, outputs).empty(); },
        [&] { both.run(0); }, [&] { both.run(1); }},
       pairs, isInterrupted);
   if (isInterrupted())

@@ -344,8 +344,10 @@ int runProgram(int argc, char **argv) {
   bool wantsRun = (!options.info && !options.manifest) || options.bench ||
                   !options.inputs.empty() || !options.dataSet.empty() || !options.shapes.empty();
   if (wantsRun)
-    if (Failure failure = runModel(runner, options, results, quiet))
+    if (Failure failure = runModel(runner, options, results, quiet)) {
+      std::fputs(simulatorFindings() ? simulatorReport().c_str() : "", stderr);
       return report(failure);
+    }
   if (options.simReport == "-")
     std::fputs(simulatorReport().c_str(), stdout);
   else if (!options.simReport.empty())

@@ -30,6 +30,7 @@ struct Options {
   bool help = false;
   bool version = false;
   bool trustWeights = false;
+  std::vector<std::string> trustedKeys; // PEM files
   /// Where the simulator's report goes; empty: nowhere.
   std::string simReport;
   /// Where the profile goes; empty: nowhere.

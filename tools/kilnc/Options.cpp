@@ -23,11 +23,11 @@ using namespace kiln;
 static cl::OptionCategory category("kilnc options");
 
 static cl::opt<std::string> model(cl::Positional, cl::desc("<model.onnx>"), cl::cat(category));
-static cl::opt<std::string>
-    output("o", cl::value_desc("file"),
-           cl::desc("Output (default: for so and obj the model's name with .so or .o, in the "
-                    "current folder; for other stages standard output)"),
-           cl::cat(category));
+static cl::opt<std::string> output(
+    "o", cl::value_desc("file"),
+    cl::desc("Output (default: for so, obj and a the model's name with .so, .o or .a, in the "
+             "current folder; for other stages standard output)"),
+    cl::cat(category));
 static cl::opt<std::string>
     header("header", cl::value_desc("file"),
            cl::desc("C header of the artefact (default: beside it; \"\" for none)"),
@@ -84,6 +84,7 @@ static cl::opt<Stage>
                          clEnumValN(Stage::LLVM, "llvm", "LLVM IR of kernels and program"),
                          clEnumValN(Stage::Asm, "asm", "assembly of kernels and program"),
                          clEnumValN(Stage::Obj, "obj", "the artefact as one relocatable object"),
+                         clEnumValN(Stage::Archive, "a", "that object in a static archive"),
                          clEnumValN(Stage::So, "so", "the artefact (default)")),
               cl::cat(category));
 /// Made late: LLVM's code generator has an option of this name, which means
@@ -138,6 +139,11 @@ static cl::opt<Explain>
                        clEnumValN(Explain::Text, "text", "for people (default)"),
                        clEnumValN(Explain::JSON, "json", "one JSON document")),
             cl::cat(category));
+static cl::opt<std::string>
+    signingKey("sign", cl::value_desc("key.pem"),
+               cl::desc("Sign the artefact with this Ed25519 private key; a program can then "
+                        "insist on the public one"),
+               cl::cat(category));
 static cl::opt<bool> saveTemps("save-temps",
                                cl::desc("Also write every stage to a file beside the output"),
                                cl::cat(category));
@@ -194,7 +200,7 @@ static bool isOrdinary(StringRef path) {
 }
 
 static bool chooseOutputs(Invocation &invocation, kiln::DiagnosticEngine &diags) {
-  bool linked = emitStage == Stage::So || emitStage == Stage::Obj;
+  bool linked = phaseOf(emitStage.getValue()) == Phase::Link;
   SmallString<128> path(output.getValue());
   if (output.getNumOccurrences() && path.empty())
     return usage(diags, "-o: the path is empty");
@@ -202,7 +208,9 @@ static bool chooseOutputs(Invocation &invocation, kiln::DiagnosticEngine &diags)
     path = "-";
   } else if (path.empty()) {
     path = sys::path::filename(model);
-    sys::path::replace_extension(path, emitStage == Stage::So ? "so" : "o");
+    sys::path::replace_extension(path, emitStage == Stage::So    ? "so"
+                                       : emitStage == Stage::Obj ? "o"
+                                                                 : "a");
   }
   invocation.output = std::string(path);
   SmallString<128> stem(path == "-" ? sys::path::filename(model) : StringRef(path));
@@ -210,7 +218,11 @@ static bool chooseOutputs(Invocation &invocation, kiln::DiagnosticEngine &diags)
   if (saveTemps)
     invocation.options.tempsStem = std::string(stem);
   if (header.getNumOccurrences() && !linked)
-    return usage(diags, "--header: only the artefact has one, as so or obj");
+    return usage(diags, "--header: only the artefact has one, as so, obj or a");
+  if (signingKey.getNumOccurrences() && (emitStage != Stage::So || stopAfter().getNumOccurrences()))
+    return usage(diags, "--sign: only a shared object can be signed");
+  if (signingKey.getNumOccurrences() && signingKey.empty())
+    return usage(diags, "--sign: the path is empty");
   if (header.getNumOccurrences())
     invocation.header = header;
   else if (linked && path != "-" && isOrdinary(path))
@@ -301,9 +313,9 @@ static bool parseTarget(Invocation &invocation, kiln::DiagnosticEngine &diags) {
     auto parsed = CudaArchitecture::parse(name);
     if (!parsed)
       return usage(diags, "--device: " + toString(parsed.takeError()));
-    cuda.simulator = true;
+    cuda.simulated = name.str();
   }
-  if (cuda.isWanted && cuda.architectures.empty() && !cuda.simulator)
+  if (cuda.isWanted && cuda.architectures.empty() && cuda.simulated.empty())
     cuda.architectures = {"sm_80", "sm_90a"};
   cuda.toolkit = cudaPath;
   return true;
@@ -373,6 +385,7 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
   options.cpu = cpu;
   options.minimalFiltering = minimalFiltering;
   options.batchDim = batchDim;
+  options.signingKey = signingKey;
   options.optLevel = optLevel;
   options.threads = jobs;
   options.printWeights = printWeights;

@@ -13,7 +13,7 @@
 //   fuse      kiln.fusion                         fused
 //   plan      plan.program, plan.kernel           plan, kernels, cu
 //   generate  kernels and program as objects      llvm, asm
-//   link      the artefact                        obj, so
+//   link      the artefact                        obj, a, so
 //
 //===----------------------------------------------------------------------===//
 #ifndef KILN_PIPELINE_COMPILATION_H
@@ -30,7 +30,7 @@
 namespace kiln {
 
 enum class Phase { Load, Import, Fuse, Plan, Generate, Link };
-enum class Stage { Onnx, Kiln, Fused, Plan, Kernels, Cu, LLVM, Asm, Obj, So };
+enum class Stage { Onnx, Kiln, Fused, Plan, Kernels, Cu, LLVM, Asm, Obj, Archive, So };
 
 llvm::StringRef phaseName(Phase phase);
 /// The phase that leaves what the stage shows.
@@ -41,8 +41,8 @@ struct CudaOptions {
   bool isWanted = false;
   /// Real architectures ("sm_80"), each once.
   std::vector<std::string> architectures;
-  /// Kernels for the simulator, too.
-  bool simulator = false;
+  /// The architecture of a simulated GPU to make kernels for, too; empty: none.
+  std::string simulated;
   /// --cuda-path; empty: where a toolkit is found.
   std::string toolkit;
 };
@@ -70,6 +70,8 @@ struct CompileOptions {
   uint64_t cacheLimit = KernelCache::defaultLimit;
   /// Warn when the cache cannot be written; else it is silently not used.
   bool cacheIsWanted = false;
+  /// PEM file of the Ed25519 key that signs a shared object; empty: none.
+  std::string signingKey;
   /// Writes each stage to `<tempsStem>.kiln.mlir`, `.plan.mlir`, `.ll` … as soon
   /// as it exists; empty: none.
   std::string tempsStem;
@@ -104,9 +106,10 @@ public:
   bool compile(llvm::StringRef model, llvm::StringRef output, llvm::StringRef header,
                const CompileOptions &options, DiagnosticEngine &diags);
 
-  /// The same as one relocatable object, for static linking.
-  bool compileObject(llvm::StringRef model, llvm::StringRef output, llvm::StringRef header,
-                     const CompileOptions &options, DiagnosticEngine &diags);
+  /// The same for static linking, as one relocatable object or an archive of it.
+  bool compileStatic(llvm::StringRef model, Stage objOrArchive, llvm::StringRef output,
+                     llvm::StringRef header, const CompileOptions &options,
+                     DiagnosticEngine &diags);
 
   /// The artefact of a graph that `make` builds in the compiler's context, in the
   /// place of a model: a module with a function @main of kiln ops, named inputs

@@ -30,6 +30,14 @@ mlir::FailureOr<KernelFunction> buildKernelFunction(plan::KernelOp kernel, const
                                                     const VectorTarget &target,
                                                     mlir::ModuleOp into);
 
+/// Builds a function of a kernel's buffers and symbols, in that order, and of
+/// `parameters` behind them, which returns what `body` computes from the latter;
+/// fails when that is null.
+mlir::FailureOr<mlir::func::FuncOp> buildElementFunction(
+    plan::KernelOp kernel, const KernelTable &table, const VectorTarget &target,
+    mlir::ModuleOp into, llvm::StringRef name, mlir::TypeRange parameters,
+    llvm::function_ref<mlir::Value(KernelBuilder &k, mlir::ValueRange parameters)> body);
+
 } // namespace kiln
 
 #endif // KILN_TARGET_KERNELFUNCTION_H

@@ -169,8 +169,10 @@ LogicalResult CodePrinter::printFor(Operation &op) {
   auto loop = cast<scf::ForOp>(op);
   for (auto [init, carried, result] :
        llvm::zip_equal(loop.getInitArgs(), loop.getRegionIterArgs(), loop.getResults())) {
-    texts[carried] = texts[result] = freshName("sum");
-    line() << typeOf(result.getType()) << ' ' << texts[result] << " = " << text(init) << ";\n";
+    std::string variable = freshName("sum");
+    line() << typeOf(result.getType()) << ' ' << variable << " = " << text(init) << ";\n";
+    name(carried, variable);
+    name(result, variable);
   }
   std::string iv = freshName("i"), lower = text(loop.getLowerBound()),
               upper = text(loop.getUpperBound());
@@ -215,12 +217,13 @@ LogicalResult CodePrinter::printWhile(Operation &op) {
   auto loop = cast<scf::WhileOp>(op);
   Block &before = *loop.getBeforeBody(), &after = *loop.getAfterBody();
   for (auto [init, argument] : llvm::zip_equal(loop.getInits(), before.getArguments())) {
-    texts[argument] = freshName("sum");
-    line() << typeOf(argument.getType()) << ' ' << texts[argument] << " = " << text(init) << ";\n";
+    std::string variable = freshName("sum");
+    line() << typeOf(argument.getType()) << ' ' << variable << " = " << text(init) << ";\n";
+    name(argument, variable);
   }
   declareResults(op);
   for (auto [result, argument] : llvm::zip_equal(loop.getResults(), after.getArguments()))
-    texts[argument] = texts[result];
+    name(argument, text(result));
   line() << "while (true) {\n";
   if (failed(printNested(before)))
     return failure();

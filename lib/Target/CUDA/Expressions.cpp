@@ -93,8 +93,9 @@ std::string Expression::constant(Attribute value) {
       return number.getValue().isZero() ? "false" : "true";
     int64_t exact = number.getValue().getSExtValue();
     bool isLong = type.isIndex() || type.getIntOrFloatBitWidth() == 64;
-    if (exact == INT64_MIN)
-      return "INT64_MIN";
+    // Their digits would be a number of the next larger type.
+    if (exact == INT64_MIN || exact == INT32_MIN)
+      return exact == INT64_MIN ? "INT64_MIN" : "INT32_MIN";
     std::string digits =
         std::to_string(exact) + (isLong && exact != static_cast<int32_t>(exact) ? "ll" : "");
     return exact < 0 ? "(" + digits + ")" : digits;

@@ -8,6 +8,7 @@
 #include "kiln/Target/CUDA/KernelEmitter.h"
 #include "CodePrinter.h"
 #include "kiln/Codegen/MathLowering.h"
+#include "kiln/Target/CUDA/Template.h"
 #include "kiln/Target/KernelFunction.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -31,8 +32,12 @@ void KernelEmitter::registerDialects(DialectRegistry &registry) {
               math::MathDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
 }
 
-KernelEmitter::KernelEmitter(MLIRContext &context, const KernelTable &table)
-    : table(table), passes(&context) {
+KernelEmitter::~KernelEmitter() = default;
+
+KernelEmitter::KernelEmitter(MLIRContext &context, const KernelTable &table,
+                             const cuda::DeviceFacts &device)
+    : table(table), device(device), passes(&context) {
+  registerTemplates(templates);
   context.loadAllAvailableDialects();
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
@@ -49,8 +54,7 @@ public:
       : kernel(kernel), function(function), entry(function.front()), result(result),
         os(result.text), printer(os, 1) {}
 
-  LogicalResult print(ArrayRef<std::string> nodes) {
-    printComment(nodes);
+  LogicalResult print() {
     os << "#include \"kiln/cuda/Math.h\"\n\n";
     bool inPlace = stridesInPlace();
     if (!inPlace && failed(printUnitFunction()))
@@ -90,22 +94,6 @@ private:
              getConstantIntValue(loop.getStep()) == 1;
     };
     return llvm::all_of(begin().getUsers(), isBound) && llvm::all_of(end().getUsers(), isBound);
-  }
-
-  void printComment(ArrayRef<std::string> nodes) {
-    os << "// " << result.name << " (" << result.algorithm << ")\n";
-    for (const std::string &node : nodes)
-      os << "//   for " << node << "\n";
-    std::string text;
-    llvm::raw_string_ostream region(text);
-    for (Operation &op : kernel.getBody().front()) {
-      op.print(region, OpPrintingFlags().skipRegions().elideLargeElementsAttrs(4));
-      region << '\n';
-    }
-    SmallVector<StringRef> lines;
-    StringRef(text).split(lines, '\n', -1, false);
-    for (StringRef line : lines)
-      os << "// | " << line.trim() << '\n';
   }
 
   /// Names the arguments before `begin` and lists them as parameters.
@@ -175,7 +163,7 @@ private:
 };
 } // namespace
 
-FailureOr<DeviceKernel> KernelEmitter::emit(plan::KernelOp kernel, ArrayRef<std::string> nodes) {
+FailureOr<DeviceKernel> KernelEmitter::emitGeneric(plan::KernelOp kernel) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc(), kernel.getSymName());
   auto built = buildKernelFunction(kernel, table, VectorTarget::device(), *module);
   if (failed(built))
@@ -192,7 +180,52 @@ FailureOr<DeviceKernel> KernelEmitter::emit(plan::KernelOp kernel, ArrayRef<std:
   result.algorithm = "generic";
   result.threads = result.unitsPerBlock = genericThreads;
   result.usesScratch = result.facts.scratchBytes != Expr(0);
-  if (failed(KernelText(kernel, function, result).print(nodes)))
+  if (failed(KernelText(kernel, function, result).print()))
     return failure();
   return result;
+}
+
+std::optional<DeviceKernel> KernelEmitter::emitTemplate(plan::KernelOp kernel) {
+  for (Operation &op : kernel.getBody().front())
+    if (const OpKernels *entry = table.find(&op);
+        entry && entry->kernel && entry->family == kernel.getFamily())
+      if (auto found = templates.find(op.getName().getStringRef()); found != templates.end()) {
+        TemplateWriter writer(kernel, &op, table, device, passes);
+        return found->second(writer);
+      }
+  return std::nullopt;
+}
+
+static std::string commentOf(plan::KernelOp kernel, const DeviceKernel &made,
+                             ArrayRef<std::string> nodes) {
+  std::string text = "// " + made.name + " (" + made.algorithm + ")\n";
+  if (!made.choice.empty())
+    text += "//   " + made.choice + "\n";
+  for (const std::string &node : nodes)
+    text += "//   for " + node + "\n";
+  std::string regionText;
+  llvm::raw_string_ostream region(regionText);
+  for (Operation &op : kernel.getBody().front()) {
+    op.print(region, OpPrintingFlags().skipRegions().elideLargeElementsAttrs(4));
+    region << '\n';
+  }
+  SmallVector<StringRef> lines;
+  StringRef(regionText).split(lines, '\n', -1, false);
+  for (StringRef line : lines)
+    text += ("// | " + line.trim() + "\n").str();
+  return text;
+}
+
+FailureOr<DeviceKernel> KernelEmitter::emit(plan::KernelOp kernel, ArrayRef<std::string> nodes,
+                                            bool isAligned) {
+  FailureOr<DeviceKernel> made = failure();
+  // Templates move whole vectors.
+  if (isAligned)
+    if (auto written = emitTemplate(kernel))
+      made = std::move(*written);
+  if (failed(made))
+    made = emitGeneric(kernel);
+  if (succeeded(made))
+    made->text = commentOf(kernel, *made, nodes) + made->text;
+  return made;
 }

@@ -9,12 +9,14 @@
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
+#include <map>
 
 using namespace llvm;
 using namespace kiln;
@@ -39,6 +41,12 @@ Expected<CudaArchitecture> CudaArchitecture::parse(StringRef name) {
   digits.consumeInteger(10, result.number);
   return result;
 }
+
+/// Of the headers of kernels, in the order in which they are searched.
+static constexpr StringLiteral headerFolders[] = {
+    "/lib/Target/CUDA/Device", "/lib/Target/CUDA/Kernels", "/runtime/drivers/cudasim/shim"};
+
+static std::string digestOfHeaders(StringRef root);
 
 //===----------------------------------------------------------------------===//
 // Programs
@@ -90,6 +98,7 @@ CudaToolchain::CudaToolchain(StringRef cudaPath)
     : cudaPath(cudaPath), nvccPath(findProgram("nvcc")) {
   if (!nvccPath.empty())
     nvccVersion = outputOf({nvccPath, "--version"});
+  headerDigest = digestOfHeaders(headers());
 }
 
 Expected<std::string> CudaToolchain::nvcc() const {
@@ -145,11 +154,33 @@ static constexpr StringLiteral checkedFlags[] = {"-fsanitize=thread",
                                                  "-fno-slp-vectorize",
                                                  "-fno-optimize-sibling-calls"};
 
-std::string CudaToolchain::identity(const CudaArchitecture &architecture) const {
-  return nvccVersion + join(ArrayRef(nvccFlags), " ") + architecture.name;
+/// Of all files that kernels may include: kernels in a cache were made from them.
+static std::string digestOfHeaders(StringRef root) {
+  std::map<std::string, std::string> files;
+  for (StringRef folder : headerFolders) {
+    std::error_code code;
+    for (sys::fs::recursive_directory_iterator file((root + folder).str(), code), end;
+         file != end && !code; file.increment(code))
+      if (file->type() == sys::fs::file_type::regular_file)
+        if (auto text = MemoryBuffer::getFile(file->path()))
+          files[StringRef(file->path()).drop_front(root.size()).str()] = (*text)->getBuffer().str();
+  }
+  BLAKE3 hash;
+  for (const auto &[path, text] : files) {
+    hash.update(path);
+    hash.update(StringRef("\0", 1));
+    hash.update(text);
+  }
+  return toHex(hash.final());
 }
 
-std::string CudaToolchain::simulatorIdentity() const { return join(ArrayRef(simulatorFlags), " "); }
+std::string CudaToolchain::identity(const CudaArchitecture &architecture) const {
+  return nvccVersion + join(ArrayRef(nvccFlags), " ") + architecture.name + headerDigest;
+}
+
+std::string CudaToolchain::simulatorIdentity() const {
+  return join(ArrayRef(simulatorFlags), " ") + join(ArrayRef(checkedFlags), " ") + headerDigest;
+}
 
 /// Runs a compiler on a text, in a folder of its own.
 static Expected<std::string> run(StringRef program, std::vector<std::string> arguments,
@@ -202,8 +233,8 @@ Expected<std::string> CudaToolchain::compile(StringRef text,
     return program.takeError();
   std::vector<std::string> arguments = listOf(nvccFlags);
   arguments.push_back("-arch=" + architecture.name);
-  arguments.push_back("-I" + headers() + "/lib/Target/CUDA/Device");
-  arguments.push_back("-I" + headers() + "/lib/Target/CUDA/Kernels");
+  for (StringRef folder : headerFolders)
+    arguments.push_back("-I" + headers() + folder.str());
   return run(*program, arguments, text, "kernel.cu", "kernel.cubin");
 }
 
@@ -218,10 +249,8 @@ Expected<std::string> CudaToolchain::compileForSimulator(StringRef text, StringR
   std::vector<std::string> arguments = listOf(simulatorFlags);
   if (checked)
     append_range(arguments, listOf(checkedFlags));
-  std::string root = headers();
-  for (StringRef folder :
-       {"/lib/Target/CUDA/Device", "/lib/Target/CUDA/Kernels", "/runtime/drivers/cudasim/shim"})
-    arguments.push_back("-I" + root + folder.str());
+  for (StringRef folder : headerFolders)
+    arguments.push_back("-I" + headers() + folder.str());
   // The types of half precision.
   std::string include = cudaPath;
   if (include.empty() && !nvccPath.empty())

@@ -25,7 +25,7 @@ public:
     b.setInsertionPointToEnd(into.getBody());
   }
 
-  func::FuncOp create(const KernelTable &table) {
+  func::FuncOp create(const KernelTable &table, StringRef name, TypeRange extra) {
     // A launch may give an operand and the result the same memory.
     SmallVector<bool> isAlone(block.getNumArguments() + 1, true);
     for (unsigned i = 0; i < block.getNumArguments(); ++i)
@@ -37,11 +37,10 @@ public:
     for (Value result : block.getTerminator()->getOperands())
       types.push_back(pointerType(storedType(result, "")));
     size_t pointers = types.size();
-    types.append(kernel.getSymbols().size() + 2, b.getIndexType());
-    types.push_back(pointerType(b.getI8Type()));
-    auto function = func::FuncOp::create(b, loc, kernel.getSymName(), b.getFunctionType(types, {}));
+    types.append(kernel.getSymbols().size(), b.getIndexType());
+    llvm::append_range(types, extra);
+    auto function = func::FuncOp::create(b, loc, name, b.getFunctionType(types, {}));
     function.setPrivate();
-    function.setArgAttr(types.size() - 1, "llvm.noalias", b.getUnitAttr());
     for (size_t i = 0; i < pointers; ++i) {
       if (isAlone[std::min(i, isAlone.size() - 1)])
         function.setArgAttr(i, "llvm.noalias", b.getUnitAttr());
@@ -54,17 +53,14 @@ public:
     return function;
   }
 
-  /// Tells the builder where its operands are.
-  void describe(func::FuncOp function, KernelBuilder &k) {
+  /// Tells the builder where its operands are; returns the arguments after them.
+  ValueRange describe(func::FuncOp function, KernelBuilder &k) {
     Block &entry = function.front();
     unsigned inputs = block.getNumArguments(), next = inputs;
     ValueRange results = block.getTerminator()->getOperands();
     next += results.size();
     for (Attribute name : kernel.getSymbols())
       k.symbols[cast<StringAttr>(name).getValue()] = entry.getArgument(next++);
-    k.begin = entry.getArgument(next++);
-    k.end = entry.getArgument(next++);
-    k.scratch = flat(entry.getArgument(next), k.size(int64_t(INT64_MAX)), b.getI8Type());
     for (auto [i, argument] : llvm::enumerate(block.getArguments())) {
       k.inputs.push_back(buffer(k, entry.getArgument(i), argument, layout(i)));
       k.layouts.push_back(layout(i).str());
@@ -72,7 +68,17 @@ public:
     for (auto [i, result] : llvm::enumerate(results))
       k.outputs.push_back(buffer(k, entry.getArgument(inputs + i), result, ""));
     k.b = b;
+    return ValueRange(entry.getArguments()).drop_front(next);
   }
+
+  /// The flat, unbounded buffer at a bare pointer.
+  Value flat(Value pointer, Value size, Type stored) {
+    auto type = MemRefType::get({ShapedType::kDynamic}, stored);
+    return memref::ReinterpretCastOp::create(b, loc, type, pointer, b.getIndexAttr(0),
+                                             ArrayRef<OpFoldResult>{size},
+                                             ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
+  }
+  Type pointerType(Type stored) { return MemRefType::get({1}, stored); }
 
   OpBuilder &builder() { return b; }
 
@@ -86,16 +92,6 @@ private:
   /// Packed constants are bytes: their layout knows what they hold.
   Type storedType(Value tensor, StringRef layout) {
     return layout.empty() ? kiln::storedType(elementTypeOf(tensor)) : b.getI8Type();
-  }
-
-  Type pointerType(Type stored) { return MemRefType::get({1}, stored); }
-
-  /// The flat, unbounded buffer at a bare pointer.
-  Value flat(Value pointer, Value size, Type stored) {
-    auto type = MemRefType::get({ShapedType::kDynamic}, stored);
-    return memref::ReinterpretCastOp::create(b, loc, type, pointer, b.getIndexAttr(0),
-                                             ArrayRef<OpFoldResult>{size},
-                                             ArrayRef<OpFoldResult>{b.getIndexAttr(1)});
   }
 
   Buffer buffer(KernelBuilder &k, Value pointer, Value tensor, StringRef layout) {
@@ -130,9 +126,16 @@ FailureOr<KernelFunction> kiln::buildKernelFunction(plan::KernelOp kernel, const
   auto [anchor, entry] = anchorOf(kernel, table);
   auto attempt = [&, anchor = anchor](KernelFn emitter) -> FailureOr<KernelFunction> {
     BodyFunction body(kernel, into);
-    func::FuncOp function = body.create(table);
+    Type index = body.builder().getIndexType(), i8 = body.builder().getI8Type();
+    func::FuncOp function =
+        body.create(table, kernel.getSymName(), {index, index, body.pointerType(i8)});
+    function.setArgAttr(function.getNumArguments() - 1, "llvm.noalias",
+                        body.builder().getUnitAttr());
     KernelBuilder k(body.builder(), kernel.getLoc(), table, target, &kernel.getBody().front());
-    body.describe(function, k);
+    ValueRange share = body.describe(function, k);
+    k.begin = share[0];
+    k.end = share[1];
+    k.scratch = body.flat(share[2], k.size(int64_t(INT64_MAX)), i8);
     if (failed(emitter ? emitter(k, anchor) : buildLoopKernel(k))) {
       function.erase();
       return failure();
@@ -149,4 +152,23 @@ FailureOr<KernelFunction> kiln::buildKernelFunction(plan::KernelOp kernel, const
   if (failed(built))
     return kernel.emitError("no kernel for this fusion");
   return built;
+}
+
+FailureOr<func::FuncOp> kiln::buildElementFunction(
+    plan::KernelOp kernel, const KernelTable &table, const VectorTarget &target, ModuleOp into,
+    StringRef name, TypeRange parameters, function_ref<Value(KernelBuilder &, ValueRange)> body) {
+  BodyFunction frame(kernel, into);
+  func::FuncOp function = frame.create(table, name, parameters);
+  KernelBuilder k(frame.builder(), kernel.getLoc(), table, target, &kernel.getBody().front());
+  ValueRange arguments = frame.describe(function, k);
+  Value result = body(k, arguments);
+  if (!result) {
+    function.erase();
+    return failure();
+  }
+  auto end = cast<func::ReturnOp>(function.front().getTerminator());
+  end.getOperandsMutable().append(result);
+  function.setFunctionType(
+      FunctionType::get(kernel.getContext(), function.getArgumentTypes(), result.getType()));
+  return function;
 }

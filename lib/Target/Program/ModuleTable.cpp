@@ -152,10 +152,15 @@ Constant *kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &lay
                   w.u64(static_cast<uint64_t>(isInput ? program.getLower()[i] : INT64_MIN)),
                   w.u64(static_cast<uint64_t>(isInput ? program.getUpper()[i] : INT64_MAX))}));
   }
-  for (const auto &buffer : layout.arena)
+  SmallVector<Constant *> launchSteps, bufferWriters;
+  for (const auto &buffer : layout.arena) {
     buffers.push_back(w.record({w.u32(buffer.first), w.u32(buffer.last)}));
-  for (const auto &launch : layout.launches)
+    bufferWriters.push_back(w.u32(buffer.writer.value_or(layout.launches.size())));
+  }
+  for (const auto &launch : layout.launches) {
     launches.push_back(w.record({w.text(launch.kernel), w.text(launch.nodes)}));
+    launchSteps.push_back(w.u32(launch.step));
+  }
   for (auto [i, weight] : llvm::enumerate(layout.weights))
     weights.push_back(w.record({w.text("w" + std::to_string(i)), w.u64(weight.offset),
                                 w.u64(weight.bytes), w.u32(weight.crc32c), w.u32(0)}));
@@ -212,6 +217,8 @@ Constant *kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &lay
       device ? device : w.null(),
       info.manifest.empty() ? w.null() : w.section(info.manifest, manifestSection),
       w.u64(info.manifest.size()),
+      w.array(launchSteps),
+      w.array(bufferWriters),
   });
   auto *global =
       new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::ExternalLinkage,
@@ -224,9 +231,10 @@ Constant *kiln::addDeviceTable(Constant *plan, const DeviceInfo &info, llvm::Mod
   TableWriter w(module);
   SmallVector<Constant *> kernels, images;
   for (const DeviceInfo::Kernel &kernel : info.kernels)
-    kernels.push_back(w.record({w.text(kernel.name), w.u32(kernel.threads),
-                                w.u32(kernel.unitsPerBlock), w.u32(kernel.sharedBytes),
-                                w.u32(kernel.slots), w.u32(kernel.usesScratch), w.u32(0)}));
+    kernels.push_back(
+        w.record({w.text(kernel.name), w.u32(kernel.threads), w.u32(kernel.unitsPerBlock),
+                  w.u32(kernel.sharedBytes), w.u32(kernel.slots), w.u32(kernel.usesScratch),
+                  w.u32(kernel.hasGrid)}));
   for (const DeviceInfo::Image &image : info.images) {
     llvm::GlobalVariable *bytes = w.global(llvm::ConstantDataArray::getString(
         w.context, image.bytes, /*AddNull=*/image.kind == KILN_MODULE_IMAGE_PTX));

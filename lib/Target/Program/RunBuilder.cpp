@@ -350,11 +350,16 @@ private:
     Value units = f.size(costs.unitsOf(op));
     Expr scratch = costs.scratchOf(op);
     if (isDevice()) {
-      f.store(f.size(scratch), slots, 8 * slot);
+      const ProgramLayout::DeviceLaunch &kernel =
+          layout.deviceKernels->find(op.getKernel())->second;
+      f.store(f.size(scratch), slots, 8 * slot++);
+      if (kernel.grid)
+        for (const Expr &blocks : *kernel.grid)
+          f.store(f.size(costs.inCaller(op, blocks)), slots, 8 * slot++);
       callService(offsetof(kiln_module_services, launch),
                   {f.argument(0), f.constant32(layout.indexOf.lookup(op)),
                    LLVM::ZeroOp::create(f.b, f.loc, f.pointer), slots, units,
-                   f.constant32(layout.deviceKernels->lookup(op.getKernel()))},
+                   f.constant32(kernel.index)},
                   false);
       return;
     }
@@ -394,13 +399,17 @@ private:
     return LLVM::AllocaOp::create(f.b, f.loc, f.pointer, f.b.getI64Type(), f.constant(count));
   }
 
+  /// A device's launch has scratch and three numbers of blocks behind the others.
+  static constexpr size_t deviceSlots = 4;
+
   /// Slots for the arguments of the largest launch, the dims of an output, or the
   /// buffers that a loop keeps.
   int64_t mostSlots() {
     size_t most = 1;
     program.getBody().walk([&](Operation *op) {
       if (auto launch = dyn_cast<plan::LaunchOp>(op))
-        most = std::max(most, launch->getNumOperands() + launch.getSymbols().getExprs().size() + 1);
+        most = std::max(most, launch->getNumOperands() + launch.getSymbols().getExprs().size() +
+                                  deviceSlots);
       if (auto loop = dyn_cast<plan::LoopOp>(op))
         most = std::max<size_t>(most, loop->getNumOperands());
     });

@@ -25,12 +25,13 @@ public:
     return inCaller(launch, factsOf(launch).scratchBytes);
   }
 
+  /// An expression over a kernel's symbols, as the launch fills them.
+  Expr inCaller(plan::LaunchOp launch, const Expr &expr) const;
+
 private:
   const KernelFacts &factsOf(plan::LaunchOp launch) const {
     return kernels.find(launch.getKernel())->second;
   }
-  /// An expression over a kernel's symbols, as the launch fills them.
-  Expr inCaller(plan::LaunchOp launch, const Expr &expr) const;
 
   plan::ProgramOp program;
   const llvm::StringMap<KernelFacts> &kernels;

@@ -15,16 +15,16 @@ void Context::close() {
 }
 
 kiln_status_t Context::fail(CUresult result, const char *what, rt::ErrorText &error) const {
-  const char *name = nullptr, *text = nullptr;
-  driver.cuGetErrorName(result, &name);
+  const char *symbol = nullptr, *text = nullptr;
+  driver.cuGetErrorName(result, &symbol);
   driver.cuGetErrorString(result, &text);
   kiln_status_t status =
       result == CUDA_ERROR_OUT_OF_MEMORY ? KILN_OUT_OF_MEMORY
       : result == CUDA_ERROR_NO_BINARY_FOR_GPU || result == CUDA_ERROR_INVALID_IMAGE
           ? KILN_UNSUPPORTED
           : KILN_DEVICE_FAILED;
-  return error.fail(status, "cuda:%d: %s: %s (%s)", ordinal, what, text ? text : "unknown error",
-                    name ? name : "?");
+  return error.fail(status, "%s: %s: %s (%s)", name.get(), what, text ? text : "unknown error",
+                    symbol ? symbol : "?");
 }
 
 int Context::attribute(CUdevice_attribute which) const {
@@ -33,8 +33,11 @@ int Context::attribute(CUdevice_attribute which) const {
   return value;
 }
 
-kiln_status_t Context::open(const char *library, int wanted, rt::ErrorText &error) {
+kiln_status_t Context::open(const char *library, int wanted, const char *called,
+                            rt::ErrorText &error) {
   ordinal = wanted;
+  name = {};
+  name.append("%s", called);
   bool isSymbol;
   if (const char *problem = loadDriverTable(driver, library, &isSymbol))
     return isSymbol

@@ -20,8 +20,8 @@ public:
   Context &operator=(const Context &) = delete;
   ~Context() { close(); }
 
-  /// `library`: of the driver. `ordinal`: of the device.
-  kiln_status_t open(const char *library, int ordinal, rt::ErrorText &error);
+  /// `library`: of the driver. `ordinal`: of the device, which users call `name`.
+  kiln_status_t open(const char *library, int ordinal, const char *name, rt::ErrorText &error);
 
   void close();
 
@@ -54,6 +54,8 @@ public:
   /// 80 for sm_80.
   int architecture = 0;
   int multiprocessors = 0;
+  /// As users call it: "cuda:0".
+  rt::TextBuilder name;
   char deviceName[96] = "";
 };
 

@@ -120,21 +120,20 @@ kiln_status_t CudaModel::setUp(const char *device, rt::ErrorText &error) {
     const char *given = std::getenv("KILN_CUDASIM");
     library = given ? given : "libkiln-cudasim.so";
     ordinal = 0;
+    text.append("%s", device);
+  } else {
+    text.append("cuda:%d", ordinal);
   }
-  if (kiln_status_t status = context.open(library, ordinal, error))
+  if (kiln_status_t status = context.open(library, ordinal, text.get(), error))
     return status;
   if (isSimulator && context.architecture != architectureOf(device + 4)) {
     // Options of the process name another one; what it asked for goes first.
     context.close();
     if (kiln_status_t status = configureSimulator(library, device + 4, error))
       return status;
-    if (kiln_status_t status = context.open(library, ordinal, error))
+    if (kiln_status_t status = context.open(library, ordinal, text.get(), error))
       return status;
   }
-  if (isSimulator)
-    text.append("%s", device);
-  else
-    text.append("cuda:%d", ordinal);
   pool = rt::createObject<DevicePool>(context);
   if (!pool)
     return error.fail(KILN_OUT_OF_MEMORY, "no memory for a model on a device");

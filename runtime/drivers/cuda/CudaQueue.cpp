@@ -109,6 +109,22 @@ kiln_status_t CudaQueue::launch(uint32_t index, const void *args, int64_t extent
     return error.fail(KILN_INTERNAL, "kernel '%s' has %u arguments", spec.name, spec.slots);
   uint64_t blocks =
       std::min((uint64_t(extent) + spec.units_per_block - 1) / spec.units_per_block, mostBlocks);
+  // Checked against what a grid may be: x counts to 2^31 - 1, y and z to 65535.
+  constexpr uint64_t mostAcross = 65535;
+  unsigned across[2] = {1, 1};
+  if (spec.has_grid) {
+    const uint64_t *grid = &slots[spec.slots + 1];
+    if (grid[0] > mostBlocks || grid[1] > mostAcross || grid[2] > mostAcross)
+      return error.fail(
+          KILN_UNSUPPORTED, "kernel '%s': %llu x %llu x %llu blocks are more than a grid has",
+          spec.name, static_cast<unsigned long long>(grid[0]),
+          static_cast<unsigned long long>(grid[1]), static_cast<unsigned long long>(grid[2]));
+    blocks = grid[0];
+    across[0] = unsigned(grid[1]);
+    across[1] = unsigned(grid[2]);
+    if (!blocks || !across[0] || !across[1])
+      return KILN_OK;
+  }
   Context::Use use(context);
   uint64_t perThread = slots[spec.slots];
   if (spec.uses_scratch) {
@@ -126,9 +142,9 @@ kiln_status_t CudaQueue::launch(uint32_t index, const void *args, int64_t extent
   parameters[spec.slots] = &extent;
   parameters[spec.slots + 1] = &scratch;
   parameters[spec.slots + 2] = &perThread;
-  CUresult result =
-      context.driver.cuLaunchKernel(kernel.function, unsigned(blocks), 1, 1, spec.threads, 1, 1,
-                                    spec.shared_bytes, stream, parameters, nullptr);
+  CUresult result = context.driver.cuLaunchKernel(kernel.function, unsigned(blocks), across[0],
+                                                  across[1], spec.threads, 1, 1, spec.shared_bytes,
+                                                  stream, parameters, nullptr);
   return check(result, spec.name, error);
 }
 

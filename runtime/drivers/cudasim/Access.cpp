@@ -59,15 +59,29 @@ bool Machine::record(uintptr_t a, unsigned bytes, AccessKind kind, uintptr_t ret
   const Verdict verdict = judge(a, bytes, kind, pc, space);
   if (verdict != Verdict::Log)
     return verdict == Verdict::Ignore;
-  Lane &l = *current;
   if (options.watched - a < bytes && kind != AccessKind::Read)
-    result.lastWrite = {pc, block, int(l.id)};
+    result.lastWrite = {pc, block, int(current->id)};
+  append({pc, bytes, uint8_t(kind), uint8_t(space), a});
+  return true;
+}
+
+void Machine::append(const Access &access) {
+  Lane &l = *current;
   if (l.logged == kLogCapacity) {
     warps[l.id / 32].logFull |= 1u << (l.id & 31);
     wait();
   }
-  l.log[l.logged++] = Access{pc, bytes, uint8_t(kind), uint8_t(space), a};
-  return true;
+  l.log[l.logged++] = access;
+}
+
+void Machine::runCode(uint64_t operations, uintptr_t returnAddress) {
+  constexpr unsigned kBits = 10;
+  if (!options.checks)
+    return;
+  for (unsigned unit = 0; unit < KILN_SIM_DP4A; ++unit)
+    counts.arithmetic[unit] += operations >> unit * kBits & ((1u << kBits) - 1);
+  if (operations >> 63)
+    append({place(returnAddress), 0, uint8_t(AccessKind::Branch), uint8_t(Space::Code), 0});
 }
 
 //===----------------------------------------------------------------------===//
@@ -237,10 +251,28 @@ extern "C" uint64_t kilnSimAtomic(void *p, int type, int op, uint64_t operand, u
   machine->record(reinterpret_cast<uintptr_t>(pointer), bytes, AccessKind::kind,                   \
                   reinterpret_cast<uintptr_t>(__builtin_return_address(0)))
 
+/// What the compiler has made of a loop, or of neighbouring stores, has no
+/// alignment of its own: a device gets accesses that are aligned.
+static bool recordRange(uintptr_t address, size_t bytes, AccessKind kind, uintptr_t pc) {
+  bool all = true;
+  for (size_t piece; bytes; address += piece, bytes -= piece) {
+    piece = 16;
+    while (piece > bytes || address % piece)
+      piece /= 2;
+    all &= machine->record(address, piece, kind, pc);
+  }
+  return all;
+}
+#define RANGE_SEEN(pointer, bytes, kind)                                                           \
+  recordRange(reinterpret_cast<uintptr_t>(pointer), bytes, AccessKind::kind,                       \
+              reinterpret_cast<uintptr_t>(__builtin_return_address(0)))
+
 extern "C" {
 #define KILN_SIM_ACCESS(bytes)                                                                     \
   void kilnSimRead##bytes(const void *p) { SEEN(p, bytes, Read); }                                 \
-  void kilnSimWrite##bytes(const void *p) { SEEN(p, bytes, Write); }
+  void kilnSimWrite##bytes(const void *p) { SEEN(p, bytes, Write); }                               \
+  void kilnSimLooseRead##bytes(const void *p) { RANGE_SEEN(p, bytes, Read); }                      \
+  void kilnSimLooseWrite##bytes(const void *p) { RANGE_SEEN(p, bytes, Write); }
 KILN_SIM_ACCESS(1)
 KILN_SIM_ACCESS(2)
 KILN_SIM_ACCESS(4)
@@ -249,15 +281,15 @@ KILN_SIM_ACCESS(16)
 #undef KILN_SIM_ACCESS
 
 void *kilnSimMemcpy(void *to, const void *from, size_t bytes) {
-  const bool reads = SEEN(from, bytes, Read), writes = SEEN(to, bytes, Write);
+  const bool reads = RANGE_SEEN(from, bytes, Read), writes = RANGE_SEEN(to, bytes, Write);
   return reads && writes ? memcpy(to, from, bytes) : to;
 }
 void *kilnSimMemmove(void *to, const void *from, size_t bytes) {
-  const bool reads = SEEN(from, bytes, Read), writes = SEEN(to, bytes, Write);
+  const bool reads = RANGE_SEEN(from, bytes, Read), writes = RANGE_SEEN(to, bytes, Write);
   return reads && writes ? memmove(to, from, bytes) : to;
 }
 void *kilnSimMemset(void *to, int value, size_t bytes) {
-  return SEEN(to, bytes, Write) ? memset(to, value, bytes) : to;
+  return RANGE_SEEN(to, bytes, Write) ? memset(to, value, bytes) : to;
 }
 
 #define KILN_SIM_LOAD(type, name)                                                                  \
@@ -286,6 +318,9 @@ KILN_SIM_STORE(Bits16, kilnSimStore16)
 void kilnSimAsyncCopy(void *to, const void *from, int size, int bytes) {
   machine->issueCopy(to, from, size, bytes,
                      reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
+}
+void kilnSimArithmetic(uint64_t operations) {
+  machine->runCode(operations, reinterpret_cast<uintptr_t>(__builtin_return_address(0)));
 }
 void kilnSimAsyncCommit() { ++machine->current->groups; }
 void kilnSimAsyncWait(int groups) {

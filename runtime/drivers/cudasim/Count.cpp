@@ -123,7 +123,7 @@ void Machine::flush(unsigned w) {
     for (const Access *x = at[l]; x != end[l]; ++x)
       if (Space(x->space) == Space::Shared)
         shadowShared(*x, w * 32 + l);
-      else
+      else if (Space(x->space) == Space::Global)
         shadowGlobal(*x, w * 32 + l);
   }
   for (;;) {
@@ -148,14 +148,13 @@ void Machine::flush(unsigned w) {
         laneOf[same] = laneOf[i];
         ++at[laneOf[same++]];
       }
-    countWarpOperation(row, laneOf, same);
+    if (AccessKind(row[0]->kind) == AccessKind::Branch) {
+      ++counts.branches;
+      counts.divergent_branches += same < n;
+    } else {
+      countWarpOperation(row, laneOf, same);
+    }
   }
-}
-
-/// A block of code was run by one thread: ten bits for each unit, in order.
-extern "C" void kilnSimArithmetic(uint64_t counts) {
-  for (unsigned unit = 0; unit < KILN_SIM_UNITS; ++unit)
-    machine->counts.arithmetic[unit] += counts >> unit * 10 & 1023;
 }
 
 //===----------------------------------------------------------------------===//
@@ -189,6 +188,8 @@ void LaunchResult::merge(LaunchResult &&other) {
   for (auto &[key, site] : other.sites)
     addSite(sites[key], site);
   addCounts(counts, other.counts);
+  if (other.lastWrite.thread >= 0)
+    lastWrite = other.lastWrite;
   aborted |= other.aborted;
 }
 

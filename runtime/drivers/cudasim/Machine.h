@@ -38,8 +38,9 @@ constexpr unsigned kMaxDynamicShared = 256 << 10;
 /// The time of a write that an asynchronous copy has yet to make.
 constexpr uint32_t kInFlight = ~0u;
 
-enum class AccessKind : uint8_t { Read, Write, Atomic, AsyncIssue, AsyncLand };
-enum class Space : uint8_t { Global, Shared };
+/// Branch: the thread comes to a block of code that a conditional branch leads to.
+enum class AccessKind : uint8_t { Read, Write, Atomic, AsyncIssue, AsyncLand, Branch };
+enum class Space : uint8_t { Global, Shared, Code };
 enum class WarpOp : uint8_t {
   Syncwarp,
   Shuffle,
@@ -119,6 +120,9 @@ public:
   void meet(WarpOp op, unsigned mask, void *args, uint32_t pc);
   /// False where the access must not be made.
   bool record(uintptr_t address, unsigned bytes, AccessKind kind, uintptr_t returnAddress);
+  /// A block of code with so many operations: ten bits a unit, the highest bit for
+  /// one that a conditional branch leads to.
+  void runCode(uint64_t operations, uintptr_t returnAddress);
   void issueCopy(void *to, const void *from, int size, int bytes, uintptr_t returnAddress);
   void waitForCopies(unsigned groups, uintptr_t returnAddress);
   [[noreturn]] void trap(uint32_t pc);
@@ -161,6 +165,7 @@ private:
   void syncwarp(unsigned warp, uint32_t mask);
   [[noreturn]] void abandon();
   enum class Verdict { Log, Ignore, Refuse };
+  void append(const Access &access);
   Verdict judge(uintptr_t address, unsigned bytes, AccessKind kind, uint32_t pc, Space &space);
   void land(AsyncCopy &copy);
   void landRandomly(Lane &lane);

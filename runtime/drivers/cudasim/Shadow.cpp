@@ -52,8 +52,13 @@ void Machine::shadowShared(const Access &x, unsigned t) {
     const unsigned low = i == first ? at & 3 : 0;
     const unsigned high = i == last ? (at + x.bytes - 1) & 3 : 3;
     const unsigned bytes = (15u >> (3 - high)) & (15u << low);
-    if (c.wrote <= blockStart)
-      c = {};
+    // What is left of an earlier block.
+    if (c.wrote <= blockStart) {
+      c.wrote = 0;
+      c.written = c.writerBytes = c.atomic = 0;
+    }
+    if (c.read <= blockStart)
+      c.read = c.readBytes = c.otherBytes = 0;
     if (kind == AccessKind::AsyncLand) {
       c.wrote = clock;
       continue;

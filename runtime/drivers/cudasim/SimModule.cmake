@@ -24,13 +24,15 @@ find_path(KILN_CUDA_INCLUDE cuda_fp16.h
   DOC "Folder of CUDA's headers (cuda_fp16.h)" NO_CMAKE_FIND_ROOT_PATH)
 find_program(KILN_SIM_CLANG NAMES clang++-22 clang++ HINTS /usr/lib/llvm-22/bin
   DOC "clang that compiles kernels for the simulator")
+find_path(KILN_SIM_LLVM_INCLUDE llvm/Plugins/PassPlugin.h HINTS /usr/lib/llvm-22/include
+  DOC "Headers of the LLVM that KILN_SIM_CLANG is built on" NO_CMAKE_FIND_ROOT_PATH)
 set(KILN_CUDA_SIM OFF)
 if(NOT CMAKE_SYSTEM_PROCESSOR STREQUAL "x86_64")
   set(KILN_CUDA_SIM_WHY_NOT "it runs on x86-64 only")
 elseif(NOT KILN_CUDA_INCLUDE)
   set(KILN_CUDA_SIM_WHY_NOT "CUDA's headers are missing (tools/dev/cuda gets them)")
-elseif(NOT KILN_SIM_CLANG)
-  set(KILN_CUDA_SIM_WHY_NOT "clang++-22 is missing")
+elseif(NOT KILN_SIM_CLANG OR NOT KILN_SIM_LLVM_INCLUDE)
+  set(KILN_CUDA_SIM_WHY_NOT "clang++-22 or LLVM 22's headers are missing")
 else()
   set(KILN_CUDA_SIM ON)
 endif()
@@ -63,7 +65,7 @@ function(kiln_add_sim_module name)
   foreach(flavour plain checked)
     set(flags ${KILN_SIM_FLAGS} ${A_FLAGS})
     if(flavour STREQUAL "checked")
-      list(APPEND flags ${KILN_SIM_CHECKED_FLAGS})
+      list(APPEND flags ${KILN_SIM_CHECKED_FLAGS} -fpass-plugin=$<TARGET_FILE:KilnSimCounter>)
     endif()
     set(object ${CMAKE_CURRENT_BINARY_DIR}/${name}.${flavour}.o)
     set(module ${CMAKE_CURRENT_BINARY_DIR}/${name}.${flavour}.so)
@@ -71,7 +73,7 @@ function(kiln_add_sim_module name)
       COMMAND ${CMAKE_CXX_COMPILER_LAUNCHER} ${KILN_SIM_CLANG} ${flags} -MD -MF ${object}.d -MT ${module}
               -c ${wrapper} -o ${object}
       COMMAND ${KILN_SIM_CLANG} -shared -Wl,-z,defs -Wl,--build-id=none ${object} -lm -o ${module}
-      DEPENDS ${wrapper} ${A_SOURCES} DEPFILE ${object}.d
+      DEPENDS ${wrapper} ${A_SOURCES} KilnSimCounter DEPFILE ${object}.d
       VERBATIM COMMENT "Compiling ${name} for the simulator, ${flavour}")
     list(APPEND modules ${module})
   endforeach()

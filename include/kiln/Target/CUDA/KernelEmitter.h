@@ -20,9 +20,12 @@
 
 #include "dialects/Plan/IR/PlanDialect.h"
 #include "kiln/Codegen/KernelTable.h"
+#include "kiln/Target/CUDA/DeviceFacts.h"
 #include "kiln/Target/KernelFacts.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/Pass/PassManager.h"
+#include <array>
+#include <optional>
 
 namespace kiln {
 
@@ -40,21 +43,35 @@ struct DeviceKernel {
   bool usesScratch = false;
   /// Arguments before `units`.
   unsigned slots = 0;
+  /// Blocks of a template, over the kernel's symbols; of a generic kernel they
+  /// follow from the units.
+  std::optional<std::array<Expr, 3>> grid;
+  /// How the configuration was chosen, with its numbers.
+  std::string choice;
 };
 
 class KernelEmitter {
 public:
-  KernelEmitter(mlir::MLIRContext &context, const KernelTable &table);
+  KernelEmitter(mlir::MLIRContext &context, const KernelTable &table,
+                const cuda::DeviceFacts &device);
+  ~KernelEmitter();
 
   static void registerDialects(mlir::DialectRegistry &registry);
 
-  /// `nodes`: the ONNX nodes that the kernel is for, for a comment. On failure
-  /// the reason has been reported.
-  mlir::FailureOr<DeviceKernel> emit(plan::KernelOp kernel, llvm::ArrayRef<std::string> nodes);
+  /// `nodes`: the ONNX nodes that the kernel is for, for a comment. `isAligned`:
+  /// all buffers that it is launched with start at multiples of 16 bytes. On
+  /// failure the reason has been reported.
+  mlir::FailureOr<DeviceKernel> emit(plan::KernelOp kernel, llvm::ArrayRef<std::string> nodes,
+                                     bool isAligned);
 
 private:
+  mlir::FailureOr<DeviceKernel> emitGeneric(plan::KernelOp kernel);
+  std::optional<DeviceKernel> emitTemplate(plan::KernelOp kernel);
+
   const KernelTable &table;
+  const cuda::DeviceFacts &device;
   mlir::PassManager passes;
+  llvm::StringMap<std::optional<DeviceKernel> (*)(class TemplateWriter &)> templates;
 };
 
 } // namespace kiln

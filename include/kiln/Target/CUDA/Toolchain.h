@@ -58,7 +58,7 @@ private:
   std::string headers() const;
 
   std::string cudaPath;
-  std::string nvccPath, nvccVersion;
+  std::string nvccPath, nvccVersion, headerDigest;
 };
 
 } // namespace kiln

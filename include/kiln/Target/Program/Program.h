@@ -19,6 +19,7 @@
 #include "llvm/ADT/DenseMap.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringMap.h"
+#include <array>
 #include <optional>
 
 namespace llvm {
@@ -32,8 +33,14 @@ namespace kiln {
 struct ProgramLayout {
   /// Of the names of its functions and its table.
   std::string prefix = "kiln_generated_";
-  /// The kernels are a device's: where they are in its list.
-  std::optional<llvm::StringMap<unsigned>> deviceKernels;
+  /// A kernel of a device: where it is in its list, and its blocks when they do
+  /// not follow from the units, over the kernel's symbols.
+  struct DeviceLaunch {
+    unsigned index = 0;
+    std::optional<std::array<Expr, 3>> grid;
+  };
+  /// The kernels are a device's.
+  std::optional<llvm::StringMap<DeviceLaunch>> deviceKernels;
   /// A constant of the weights section. `layout` says how it is packed.
   struct Weight {
     mlir::ElementsAttr value;
@@ -47,9 +54,12 @@ struct ProgramLayout {
   struct ArenaBuffer {
     mlir::Type type;
     uint32_t first = 0, last = 0;
+    /// The first launch that writes it; without one, a copy does.
+    std::optional<uint32_t> writer = std::nullopt;
   };
   struct Launch {
     std::string kernel, nodes;
+    uint32_t step = 0;
   };
   /// Input symbols, then those that bind() reads from inputs, then late ones.
   llvm::SmallVector<std::string> symbols;
@@ -93,7 +103,7 @@ struct DeviceInfo {
   struct Kernel {
     std::string name;
     unsigned threads = 0, unitsPerBlock = 0, sharedBytes = 0, slots = 0;
-    bool usesScratch = false;
+    bool usesScratch = false, hasGrid = false;
   };
   struct Image {
     std::string arch;

@@ -14,14 +14,13 @@
 
 #include "kiln/cuda/Device.h"
 #include <cmath>
-#include <cstring>
 
 namespace kiln {
 
 template <typename To, typename From> __device__ __forceinline__ To bitCast(From from) {
   static_assert(sizeof(To) == sizeof(From), "a bit cast keeps the size");
   To to;
-  memcpy(&to, &from, sizeof(To));
+  __builtin_memcpy(&to, &from, sizeof(To));
   return to;
 }
 
@@ -81,6 +80,12 @@ __device__ __forceinline__ int64_t floorDiv(int64_t a, int64_t b) {
 __device__ __forceinline__ int64_t ceilDiv(int64_t a, int64_t b) {
   return a / b + (a % b != 0 && (a < 0) == (b < 0));
 }
+
+__device__ __forceinline__ int64_t floorMod(int64_t a, int64_t b) {
+  return a - floorDiv(a, b) * b;
+}
+/// The size of two dims that broadcast.
+__device__ __forceinline__ int64_t broadcast(int64_t a, int64_t b) { return a == 1 ? b : a; }
 
 /// Towards zero. Callers see to it that the number fits; one that does not gives
 /// the smallest of the type, as x86 does.

@@ -47,8 +47,8 @@ asm(R"(
   .macro kiln_hook_access bytes
   kiln_hook __tsan_read\bytes, kilnSimRead\bytes
   kiln_hook __tsan_write\bytes, kilnSimWrite\bytes
-  kiln_hook __tsan_unaligned_read\bytes, kilnSimRead\bytes
-  kiln_hook __tsan_unaligned_write\bytes, kilnSimWrite\bytes
+  kiln_hook __tsan_unaligned_read\bytes, kilnSimLooseRead\bytes
+  kiln_hook __tsan_unaligned_write\bytes, kilnSimLooseWrite\bytes
   .endm
   .irp name,Index,Barrier,BarrierVote,Syncwarp,Shuffle,Vote,Reduce,ActiveMask,Collective,DynamicShared,Ldmatrix,Mma,AsyncCopy,AsyncCommit,AsyncWait,Atomic,Dp4a,Trap,Clock,Load4,Load8,Load16,Store4,Store8,Store16,Arithmetic
   kiln_hook_same kilnSim\name
