@@ -20,7 +20,7 @@ else()
   set(cache $ENV{HOME}/.cache/kiln)
 endif()
 find_path(KILN_CUDA_INCLUDE cuda_fp16.h
-  HINTS $ENV{CUDA_HOME}/include $ENV{CUDA_PATH}/include /usr/local/cuda/include ${cache}/cuda/current/include
+  HINTS $ENV{CUDA_HOME}/include $ENV{CUDA_PATH}/include /usr/local/cuda/include ${cache}/cuda/include
   DOC "Folder of CUDA's headers (cuda_fp16.h)" NO_CMAKE_FIND_ROOT_PATH)
 find_program(KILN_SIM_CLANG NAMES clang++-22 clang++ HINTS /usr/lib/llvm-22/bin
   DOC "clang that compiles kernels for the simulator")
