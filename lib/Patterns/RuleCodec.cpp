@@ -41,6 +41,7 @@ std::string kiln::encodeRule(const Rule &rule) {
                           StringRef(rule.doc), StringRef(rule.digest)})
     encodeField(bytes, field);
   encodeField(bytes, rule.kind == RuleKind::Fusion ? "fusion" : "algebra");
+  encodeField(bytes, llvm::join(rule.spellings, "\n"));
   encodeField(bytes, llvm::join(rule.kernels, "\n"));
   std::string patterns;
   for (const RulePattern &pattern : rule.patterns) {
@@ -68,6 +69,7 @@ std::shared_ptr<Rule> kiln::decodeRule(StringRef bytes) {
   rule->doc = decodeField(bytes).str();
   rule->digest = decodeField(bytes).str();
   rule->kind = decodeField(bytes) == "fusion" ? RuleKind::Fusion : RuleKind::Algebra;
+  rule->spellings = lines(decodeField(bytes));
   rule->kernels = lines(decodeField(bytes));
   StringRef patterns = decodeField(bytes);
   while (!patterns.empty()) {

@@ -90,6 +90,18 @@ bool Compiler::compileGraph(function_ref<OwningOpRef<ModuleOp>(MLIRContext &)> m
   });
 }
 
+std::optional<GraphSummary>
+Compiler::summarizeGraph(function_ref<OwningOpRef<ModuleOp>(MLIRContext &)> make,
+                         const CompileOptions &options, kiln::DiagnosticEngine &diags) {
+  std::optional<GraphSummary> summary;
+  state->with("graph", options, diags, [&](Compilation &c) {
+    if (c.startFrom(make(state->context)) && c.run(Phase::Plan, Phase::Plan))
+      summary = c.summarize();
+    return summary.has_value();
+  });
+  return summary;
+}
+
 bool Compiler::emit(StringRef model, Stage stage, StringRef output, const CompileOptions &options,
                     kiln::DiagnosticEngine &diags) {
   return state->with(model, options, diags, [&](Compilation &c) {

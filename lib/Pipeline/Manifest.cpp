@@ -11,6 +11,7 @@
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include <set>
 
@@ -39,6 +40,10 @@ static std::map<std::string, std::string> optionsThatMatter(const CompileOptions
     texts["batch-dim"] = options.batchDim;
   for (const auto &[name, range] : options.import.dims)
     texts["dim " + name] = rangeText(range);
+  if (options.cuda.isWanted)
+    texts["cuda-arch"] = llvm::join(options.cuda.architectures, ",");
+  if (options.cuda.simulator)
+    texts["cuda-sim"] = "true";
   const RuleOptions &rules = options.rules;
   if (rules.disableAll)
     texts["disable-all-rules"] = "true";
@@ -46,6 +51,13 @@ static std::map<std::string, std::string> optionsThatMatter(const CompileOptions
     texts["only-rule"] = sortedNames(rules.only);
   if (!rules.disabled.empty())
     texts["disable-rule"] = sortedNames(rules.disabled);
+  const RecordOptions &records = options.records, byDefault;
+  if (!records.use)
+    texts["no-records"] = "true";
+  if (!records.device.empty())
+    texts["device"] = records.device;
+  if (records.use && records.minSpeedup != byDefault.minSpeedup)
+    texts["min-speedup"] = llvm::formatv("{0}", records.minSpeedup).str();
   return texts;
 }
 
@@ -55,8 +67,9 @@ static Manifest::Decision decisionOf(const RuleMatch &match) {
   decision.pattern = match.pattern;
   decision.site = match.nodes.empty() ? match.ops : match.nodes;
   decision.verdict = verdictName(match.verdict).str();
-  if (match.verdict == Verdict::Fired || match.verdict == Verdict::Lost)
-    decision.evidence = "predicted";
+  if (RuleReport::hasEvidence(match))
+    decision.evidence = evidenceName(match.basis).str();
+  decision.records = match.records;
   decision.reason = match.reason;
   return decision;
 }
@@ -75,7 +88,7 @@ Manifest Compilation::makeManifest() {
     manifest.modelDigest = "blake3:" + llvm::toHex(llvm::BLAKE3::hash<32>(model->bytes),
                                                    /*LowerCase=*/true);
   manifest.digest = llvm::toHex(ArrayRef(info.digest), /*LowerCase=*/true);
-  manifest.target = "cpu";
+  manifest.target = options.cuda.isWanted ? "cpu,cuda" : "cpu";
   manifest.cpu = compiler.target().cpu;
   manifest.features = info.features;
   manifest.options = optionsThatMatter(options);

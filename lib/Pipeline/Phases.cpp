@@ -228,18 +228,27 @@ bool Compilation::fuse() {
     PhaseTimer::Scope scope(timer, "rules");
     if (!tables.library.select(options.rules, context, ruleStore(), diags, report.rules))
       return false;
+    prepareEvidence();
   }
   if (options.cuda.isWanted) {
     device.emplace();
     device->module = module->clone();
     RuleReport deviceReport;
     deviceReport.rules = report.rules;
-    if (!fuse(*device->module, deviceReport))
+    // Kernels that only processors have. Elements of the same ops, computed one
+    // by one, are worse there than those of the ops that these rules replace.
+    llvm::erase_if(deviceReport.rules, [](const auto &rule) {
+      return rule->anchor == "attention" || rule->anchor == "rows";
+    });
+    if (!fuse(*device->module, deviceReport)) {
+      finishEvidence();
       return false;
+    }
   }
   bool fused = fuse(*module, report);
   for (const auto &[rule, text] : report.switchedOff)
     diags.report(Diag::RuleSwitchedOff, rule, text);
+  finishEvidence();
   return fused;
 }
 
@@ -362,9 +371,7 @@ bool Compilation::generateProgram(plan::ProgramOp program) {
   return true;
 }
 
-/// The text without the names of resources: they are numbered over all that a
-/// context has seen, and what they hold is in the digest anyway.
-static std::string withoutResourceNames(StringRef text) {
+std::string kiln::withoutResourceNames(StringRef text) {
   constexpr StringLiteral start = "dense_resource<";
   std::string result;
   for (size_t at; (at = text.find(start)) != StringRef::npos;) {
@@ -399,6 +406,7 @@ void Compilation::fillInfo() {
       hash.update(image.arch);
       hash.update(image.bytes);
     }
+  // What resources hold follows.
   hash.update(withoutResourceNames(text));
   for (const WeightSegment &segment : segments)
     hash.update(segment.data);

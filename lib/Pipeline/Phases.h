@@ -26,6 +26,10 @@ struct CompilerTables : PassTables {
   ImportTable importers;
 };
 
+/// The text without the names of resources: they are numbered over all that a
+/// context has seen.
+std::string withoutResourceNames(llvm::StringRef text);
+
 /// The phases of Compilation.h over what they make. A phase that fails has
 /// reported why.
 class Compilation {
@@ -56,6 +60,8 @@ public:
   bool link(Stage form, llvm::StringRef output, llvm::StringRef header) {
     return within(Phase::Link, Phase::Link, [&] { return writeLinked(form, output, header); });
   }
+  /// After Plan.
+  std::optional<GraphSummary> summarize();
   /// After the stage's phase; for texts.
   bool print(Stage stage, llvm::raw_ostream &os);
   bool writeText(Stage stage, llvm::StringRef output);
@@ -77,10 +83,17 @@ private:
   bool setBatchSymbol();
   bool noteBatch();
   RuleStore ruleStore();
+
+  // Evidence.cpp
+  void prepareEvidence();
+  std::optional<std::string> emittedHash(const Rule &rule, const Measurement &measurement);
+  void finishEvidence();
+
   void fillInfo();
 
   // Manifest.cpp
   Manifest makeManifest();
+
   // Device.cpp
   const cuda::DeviceFacts &scheduledDevice();
   bool emitDeviceKernels();
@@ -126,6 +139,8 @@ private:
   std::unique_ptr<onnx::Model> model;
   /// Where options.ruleReport is not given.
   RuleReport ownReport;
+  RecordLibrary records;
+  std::optional<Weigher> weigher;
   RuleReport &report;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<CompiledKernel> kernels;

@@ -127,7 +127,7 @@ static std::string describe(const Decision *decision) {
   if (!decision->evidence.empty())
     text += ", " + decision->evidence;
   for (const std::string &record : decision->records)
-    text += ", record " + StringRef(record).take_front(16).str();
+    text += ", record " + StringRef(record).split(':').second.take_front(12).str();
   if (!decision->reason.empty())
     text += ", because " + decision->reason;
   return text;

@@ -116,6 +116,22 @@ static cl::list<std::string> onlyRules("only-rule", cl::value_desc("name"),
                                        cl::desc("Use this rule and no other"), cl::cat(category));
 static cl::opt<bool> disableAllRules("disable-all-rules", cl::desc("Use no rule"),
                                      cl::cat(category));
+static cl::list<std::string>
+    recordFolders("records", cl::value_desc("folder"),
+                  cl::desc("Use the records of measurements in a folder, too; they go before "
+                           "built-in ones of the same device and rule"),
+                  cl::cat(category));
+static cl::opt<bool> noRecords("no-records", cl::desc("Decide about rules by predictions alone"),
+                               cl::cat(category));
+static cl::opt<std::string>
+    device("device", cl::value_desc("name"),
+           cl::desc("Device whose records decide about rules, such as amd-zen4-avx512 (default: "
+                    "that of --cpu)"),
+           cl::cat(category));
+static cl::opt<double> minSpeedup("min-speedup", cl::value_desc("X"), cl::init(1.03),
+                                  cl::desc("What a rule must gain to fire, as a record says "
+                                           "(default 1.03); as fast and less memory will do, too"),
+                                  cl::cat(category));
 static cl::opt<Explain>
     explain("explain", cl::ValueOptional, cl::init(Explain::No),
             cl::desc("Say on standard output which rules matched where, which fired, and why not:"),
@@ -344,6 +360,14 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
     return usage(diags, "--cache-dir and --no-cache: give one of them");
   if (disableAllRules && (!onlyRules.empty() || !disabledRules.empty()))
     return usage(diags, "--disable-all-rules leaves nothing to --only-rule and --disable-rule");
+  if (noRecords && (!recordFolders.empty() || device.getNumOccurrences()))
+    return usage(diags, "--no-records leaves nothing to --records and --device");
+  if (device.getNumOccurrences() && !isDeviceSlug(device))
+    return usage(diags, "--device: '" + device +
+                            "' is no device; write VENDOR-PROCESSOR-INSTRUCTIONS, as in "
+                            "amd-zen4-avx512");
+  if (!(minSpeedup > 0 && minSpeedup <= 1000))
+    return usage(diags, "--min-speedup: a number above 0 and up to 1000");
   if (!parseDims(invocation, diags) || !chooseOutputs(invocation, diags))
     return false;
   invocation.explain = explain;
@@ -354,6 +378,10 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
   options.rules.only.assign(onlyRules.begin(), onlyRules.end());
   options.rules.disabled.assign(disabledRules.begin(), disabledRules.end());
   options.rules.disableAll = disableAllRules;
+  options.records.use = !noRecords;
+  options.records.folders.assign(recordFolders.begin(), recordFolders.end());
+  options.records.device = device;
+  options.records.minSpeedup = minSpeedup;
   options.cpu = cpu;
   options.minimalFiltering = minimalFiltering;
   options.batchDim = batchDim;

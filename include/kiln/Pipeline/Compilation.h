@@ -25,6 +25,7 @@
 #include "kiln/Pipeline/PhaseTimer.h"
 #include "kiln/Support/Diagnostics.h"
 #include <functional>
+#include <optional>
 
 namespace kiln {
 
@@ -58,6 +59,8 @@ struct CompileOptions {
   /// Threads that generate code; 0 is one a core.
   unsigned threads = 0;
   RuleOptions rules;
+  /// What decides whether a rule fires.
+  RecordOptions records;
   /// Not owned; gets what rules did.
   RuleReport *ruleReport = nullptr;
   /// Prints tensors' elements in full.
@@ -76,6 +79,17 @@ struct CompileOptions {
   std::function<void(llvm::StringRef phase, unsigned index, unsigned total)> progress;
   /// Not owned; where the time went.
   PhaseTimer *timer = nullptr;
+};
+
+/// What a compilation makes of a graph, known before LLVM runs.
+struct GraphSummary {
+  /// Of the code that is emitted for all kernels, 32 hexadecimal digits. Weights'
+  /// elements and names of nodes have no part in it.
+  std::string kernelHash;
+  unsigned launches = 0;
+  /// What the launches read and write; sizes that only the run knows count as
+  /// RuleReport::nominalSize.
+  int64_t trafficBytes = 0;
 };
 
 /// Compiles one model after another; the tables and the context are made once.
@@ -102,6 +116,11 @@ public:
   /// and outputs (ModelAttributes.h).
   bool compileGraph(llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(mlir::MLIRContext &)> make,
                     llvm::StringRef output, const CompileOptions &options, DiagnosticEngine &diags);
+
+  /// A graph as compileGraph takes it, as far as its kernels' code.
+  std::optional<GraphSummary>
+  summarizeGraph(llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(mlir::MLIRContext &)> make,
+                 const CompileOptions &options, DiagnosticEngine &diags);
 
   /// Writes the text of a stage (up to Asm) to a file; "-" is standard output.
   bool emit(llvm::StringRef model, Stage stage, llvm::StringRef output,
