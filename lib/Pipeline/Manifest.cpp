@@ -42,7 +42,7 @@ static std::map<std::string, std::string> optionsThatMatter(const CompileOptions
     texts["dim " + name] = rangeText(range);
   if (options.cuda.isWanted)
     texts["cuda-arch"] = llvm::join(options.cuda.architectures, ",");
-  if (options.cuda.simulator)
+  if (!options.cuda.simulated.empty())
     texts["cuda-sim"] = "true";
   const RuleOptions &rules = options.rules;
   if (rules.disableAll)
