@@ -32,11 +32,13 @@ LAYERS = {
         IR + ["reference", "kernels", "codegen"],
     ),
     # What nvcc and clang compile at a user's place: it knows no header of the compiler.
-    "cuda-device": (r"lib/Target/CUDA/(Device/|Kernels/.*\.cuh?$)", ["cuda-shim"]),
+    "cuda-device": (r"lib/Target/CUDA/(Device/|Kernels/.*\.cuh?$)", ["cuda-shim", "cuda-config"]),
+    # Plain C++ that kernels and the compiler share.
+    "cuda-config": (r"lib/Target/CUDA/Kernels/(.*\.config|Common/Config)\.h$", []),
     "cuda-shim": (r"runtime/drivers/cudasim/shim/", []),
     "target": (
         r"(lib|include/kiln)/Target/",
-        IR + ["plan", "reference", "codegen", "kernels", "abi"],
+        IR + ["plan", "reference", "codegen", "kernels", "abi", "cuda-config"],
     ),
     "pipeline": (r"(lib|include/kiln)/Pipeline/", ["*"]),
     "compiler-c-api": (r"lib/CAPI/", ["*"]),
@@ -111,6 +113,7 @@ BAD = [
     {"runtime/kilnrt/Run.c": '#include "kiln/Support/Expr.h"\n'},
     {"lib/Pipeline/Pipeline.cpp": "#include <lld/Common/Driver.h>\n"},
     {"lib/Target/CUDA/Kernels/Softmax/Softmax.cuh": '#include "kiln/Codegen/Loops.h"\n'},
+    {"lib/Target/CUDA/Kernels/Softmax/Softmax.config.h": '#include "kiln/cuda/Device.h"\n'},
     {"src/New.cpp": "int x;\n"},
 ]
 GOOD = [
@@ -119,4 +122,5 @@ GOOD = [
     {"lib/Import/ONNX/Load.cpp": '#include "onnx/onnx_pb.h"\n#include <vector>\n'},
     {"runtime/kilnrt/Run.c": '#include "kiln-c/ModuleABI.h"\n#include <stdio.h>\n'},
     {"lib/Target/CUDA/Kernels/Softmax/Softmax.cuh": '#include "kiln/cuda/Device.h"\n'},
+    {"lib/Target/CUDA/Kernels/Softmax/Softmax.cuh": '#include "Softmax.config.h"\n'},
 ]
