@@ -2,7 +2,7 @@
 """How lit runs the tests below test/.
 
 Substitutions   %python   the Python of tools/dev/setup, with numpy, onnx, onnxruntime and Kiln's package
-                %cc       the C compiler of the build
+                %cc, %cxx the compilers of the build
                 %model    writes a small model: %model NAME FILE (test/Inputs/models.py)
                 %exits    %exits CODE COMMAND: passes when the command ends so (test/Inputs/exits.py)
                 %build    the build's folder
@@ -13,7 +13,7 @@ Features        full      unless the quick tier was asked for:  // REQUIRES: ful
                 asan, tsan, ubsan                               the build has that sanitizer
                 python    %python is there
                 cudasim   the build has the simulator of GPUs
-                nvcc, gpu, pdll, espeak, script, gcc            that tool is on this machine
+                nvcc, gpu, pdll, espeak, openssl, script, gcc   that tool is on this machine
 """
 import os
 import shlex
@@ -52,6 +52,7 @@ models = os.path.join(cache, "models")
 for name, value in (
     ("%python", config.kiln_python),
     ("%cc", config.kiln_cc),
+    ("%cxx", config.kiln_cxx),
     ("%build", config.kiln_binary_dir),
     ("%kiln_src", config.kiln_source_dir),
     ("%models", models),
@@ -79,6 +80,7 @@ for tool, feature in (
     ("nvidia-smi", "gpu"),
     ("mlir-pdll", "pdll"),
     ("espeak-ng", "espeak"),
+    ("openssl", "openssl"),
     ("script", "script"),
     ("g++", "gcc"),
 ):

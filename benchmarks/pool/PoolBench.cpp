@@ -7,13 +7,19 @@
 //
 // usage: pool-bench record MODEL.so INPUT=1x17[,INPUT=...] ... > TRACE
 //        pool-bench kiln|malloc LOAD OPERATIONS THREADS
+//        pool-bench fit LOAD OPERATIONS
+//        pool-bench ring OPERATIONS THREADS
 //
 // LOAD is a trace, or pair:BYTES, burst:BYTES, mix. Prints one JSON object. Which
-// malloc it is, LD_PRELOAD says. A trace is what an executor without a memory
+// malloc it is, LD_PRELOAD says. `fit` looks for the least hard limit within which
+// the whole load finds memory: what it is above the most that was in use at once is
+// external fragmentation, whatever the shape of what is free. `ring` passes blocks
+// from thread to thread, past every cache. A trace is what an executor without a memory
 // plan would ask for: each buffer of a model's plan, taken at the launch where
 // its life begins and given back where it ends, for one shape after the other.
 //
 //===----------------------------------------------------------------------===//
+#include "Record.h"
 #include "kiln-c/Loader.h"
 
 #include <algorithm>
@@ -29,8 +35,11 @@
 #include <sstream>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 #include <x86intrin.h>
+
+using namespace bench;
 
 namespace {
 
@@ -39,11 +48,6 @@ struct Step {
   uint32_t id;
   uint64_t bytes;
 };
-
-[[noreturn]] void fail(const std::string &text) {
-  std::fprintf(stderr, "pool-bench: %s\n", text.c_str());
-  std::exit(1);
-}
 
 double seconds(clockid_t clock = CLOCK_MONOTONIC) {
   timespec now;
@@ -63,91 +67,6 @@ uint64_t statusBytes(const char *name) {
 //===----------------------------------------------------------------------===//
 // Loads
 //===----------------------------------------------------------------------===//
-
-struct Shape {
-  std::string input;
-  std::vector<int64_t> dims;
-};
-
-std::vector<Shape> parseShapes(const std::string &text) {
-  std::vector<Shape> shapes;
-  std::istringstream parts(text);
-  for (std::string part; std::getline(parts, part, ',');) {
-    size_t equals = part.find('=');
-    if (equals == std::string::npos)
-      fail("'" + part + "': expected INPUT=1x17");
-    Shape shape = {part.substr(0, equals), {}};
-    std::istringstream dims(part.substr(equals + 1));
-    for (std::string dim; std::getline(dims, dim, 'x');)
-      shape.dims.push_back(std::stoll(dim));
-    shapes.push_back(shape);
-  }
-  return shapes;
-}
-
-/// Runs the model once for each line of shapes, on zeros.
-void record(const char *path, int count, char **lines) {
-  kiln_artefact *artefact;
-  kiln_model *model;
-  kiln_session *session;
-  if (kiln_open(path, nullptr, &artefact) != KILN_OK ||
-      kiln_model_open(kiln_artefact_api(artefact), nullptr, &model) != KILN_OK ||
-      kiln_session_create(model, nullptr, &session) != KILN_OK)
-    fail(std::string("cannot open ") + path);
-  uint32_t base = 0;
-  for (int line = 0; line != count; ++line) {
-    std::vector<Shape> shapes = parseShapes(lines[line]);
-    std::vector<std::vector<uint8_t>> data;
-    std::vector<DLTensor> tensors;
-    std::vector<const DLTensor *> inputs;
-    for (uint32_t i = 0; const kiln_tensor_spec *spec = kiln_model_input(model, i); ++i) {
-      auto shape = std::find_if(shapes.begin(), shapes.end(),
-                                [&](const Shape &s) { return s.input == spec->name; });
-      if (shape == shapes.end())
-        fail(std::string("no shape for input ") + spec->name);
-      uint64_t bytes = spec->dtype.bits / 8;
-      for (int64_t dim : shape->dims)
-        bytes *= uint64_t(dim);
-      data.emplace_back(bytes);
-      DLTensor tensor = {};
-      tensor.data = data.back().data();
-      tensor.device = {kDLCPU, 0};
-      tensor.dtype = spec->dtype;
-      tensor.ndim = int32_t(shape->dims.size());
-      tensor.shape = shape->dims.data();
-      tensors.push_back(tensor);
-    }
-    for (const DLTensor &tensor : tensors)
-      inputs.push_back(&tensor);
-    kiln_model_info info = {};
-    info.struct_size = sizeof info;
-    kiln_model_get_info(model, &info);
-    std::vector<DLTensor> results(info.num_outputs);
-    std::vector<DLTensor *> outputs;
-    for (DLTensor &result : results)
-      outputs.push_back(&result);
-    if (kiln_run(session, inputs.data(), uint32_t(inputs.size()), outputs.data(), info.num_outputs,
-                 nullptr) != KILN_OK)
-      fail(kiln_session_error(session));
-    kiln_memory_plan plan = {};
-    plan.struct_size = sizeof plan;
-    kiln_session_memory_plan(session, &plan, nullptr, 0);
-    std::vector<kiln_plan_buffer> buffers(plan.num_buffers);
-    kiln_session_memory_plan(session, &plan, buffers.data(), plan.num_buffers);
-    for (uint32_t launch = 0; launch <= plan.num_launches; ++launch) {
-      for (uint32_t i = 0; i != buffers.size(); ++i)
-        if (buffers[i].bytes && buffers[i].first == launch)
-          std::printf("%u %" PRIu64 "\n", base + i, buffers[i].bytes);
-      for (uint32_t i = 0; i != buffers.size(); ++i)
-        if (buffers[i].bytes && buffers[i].last == launch)
-          std::printf("%u 0\n", base + i);
-    }
-    base += uint32_t(buffers.size());
-  }
-  kiln_session_destroy(session);
-  kiln_model_close(model);
-  kiln_close(artefact);
-}
 
 /// Sizes of all scales that drift, and lives of all lengths: what fits in the
 /// holes of one phase does not in those of the next.
@@ -244,6 +163,26 @@ struct Histogram {
   }
 };
 
+/// Ticks in nanoseconds, less what reading the counter twice costs.
+struct Ticks {
+  uint64_t least = UINT64_MAX;
+  double scale = 0;
+
+  Ticks() {
+    uint64_t ticks = __rdtsc();
+    double start = seconds();
+    while (seconds() - start < 0.05) {
+      uint64_t first = __rdtsc();
+      least = std::min<uint64_t>(least, __rdtsc() - first);
+    }
+    scale = (seconds() - start) * 1e9 / double(__rdtsc() - ticks);
+  }
+  double time(const Histogram &histogram, double q) const {
+    uint64_t at = histogram.quantile(q);
+    return double(at - std::min(at, least)) * scale;
+  }
+};
+
 struct Result {
   double nanoseconds = 0; // CPU time of a step, without a clock in between
   Histogram takes, gives;
@@ -302,7 +241,7 @@ void measure(Allocator &allocator, const std::vector<Step> &steps, uint64_t oper
   play<Pass::Single>(allocator, steps, blocks, operations, result);
 }
 
-void bench(bool kiln, const std::string &name, uint64_t operations, uint32_t threads) {
+void compare(bool kiln, const std::string &name, uint64_t operations, uint32_t threads) {
   std::vector<Step> steps = makeLoad(name);
   kiln_pool *pool = nullptr;
   if (kiln && kiln_shared_pool_create(nullptr, &pool) != KILN_OK)
@@ -345,22 +284,12 @@ void bench(bool kiln, const std::string &name, uint64_t operations, uint32_t thr
   for (std::thread &thread : team)
     thread.join();
 
-  // Ticks in nanoseconds, and what reading the counter twice costs.
-  uint64_t ticks = __rdtsc(), least = UINT64_MAX;
-  double start = seconds();
-  while (seconds() - start < 0.05) {
-    uint64_t first = __rdtsc();
-    least = std::min<uint64_t>(least, __rdtsc() - first);
-  }
-  double scale = (seconds() - start) * 1e9 / double(__rdtsc() - ticks);
+  Ticks ticks;
   Result &worst =
       *std::max_element(results.begin(), results.end(), [](const Result &a, const Result &b) {
         return a.nanoseconds < b.nanoseconds;
       });
-  auto time = [&](const Histogram &histogram, double q) {
-    uint64_t at = histogram.quantile(q);
-    return double(at - std::min(at, least)) * scale;
-  };
+  auto time = [&](const Histogram &histogram, double q) { return ticks.time(histogram, q); };
   std::printf("{\"load\": \"%s\", \"steps\": %zu, \"threads\": %u, \"step_ns\": %.2f, "
               "\"take_p50_ns\": %.1f, \"take_p999_ns\": %.1f, \"give_p50_ns\": %.1f, "
               "\"give_p999_ns\": %.1f, \"peak_live\": %" PRIu64 ", \"peak_memory\": %" PRIu64
@@ -371,6 +300,113 @@ void bench(bool kiln, const std::string &name, uint64_t operations, uint32_t thr
   kiln_pool_destroy(pool);
 }
 
+//===----------------------------------------------------------------------===//
+// Fragmentation, and the ring
+//===----------------------------------------------------------------------===//
+
+/// Whether the load goes through; blocks that are left are given back.
+bool fits(const std::vector<Step> &steps, uint64_t operations, uint64_t limit, uint64_t &peakUsed) {
+  kiln_pool_options options = {};
+  options.struct_size = sizeof options;
+  options.flags = KILN_POOL_MMAP;
+  options.hard_limit = limit;
+  kiln_pool *pool = nullptr;
+  if (kiln_shared_pool_create(&options, &pool) != KILN_OK)
+    fail("no pool");
+  uint32_t ids = 0;
+  for (const Step &step : steps)
+    ids = std::max(ids, step.id + 1);
+  std::vector<Block> blocks(ids);
+  bool found = true;
+  {
+    Kiln allocator(pool);
+    for (uint64_t done = 0; done < operations && found; done += steps.size())
+      for (const Step &step : steps) {
+        Block &block = blocks[step.id];
+        if (!step.bytes) {
+          allocator.give(std::exchange(block.memory, nullptr), block.bytes);
+          continue;
+        }
+        block.memory = static_cast<uint8_t *>(allocator.take(step.bytes));
+        block.bytes = step.bytes;
+        if (!(found = block.memory != nullptr))
+          break;
+      }
+    for (Block &block : blocks)
+      if (block.memory)
+        allocator.give(block.memory, block.bytes);
+  }
+  kiln_pool_stats stats = {};
+  stats.struct_size = sizeof stats;
+  kiln_pool_get_stats(pool, &stats);
+  peakUsed = stats.peak_used;
+  kiln_pool_destroy(pool);
+  return found;
+}
+
+void fit(const std::string &name, uint64_t operations) {
+  std::vector<Step> steps = makeLoad(name);
+  uint64_t peak = 0, ignored = 0;
+  fits(steps, 1, 0, peak);
+  // To a quarter of a percent, on one round of the load; then all of it, with more
+  // room until it goes through.
+  uint64_t low = peak, high = peak * 2, step = std::max<uint64_t>(peak / 400, 4096);
+  while (high - low > step)
+    (fits(steps, 1, (low + high) / 2, ignored) ? high : low) = (low + high) / 2;
+  while (!fits(steps, operations, high, ignored))
+    high += step;
+  std::printf("{\"load\": \"%s\", \"operations\": %" PRIu64 ", \"peak_used\": %" PRIu64
+              ", \"least_limit\": %" PRIu64 ", \"external_percent\": %.2f}\n",
+              name.c_str(), operations, peak, high, 100 * (double(high) / double(peak) - 1));
+}
+
+/// Blocks that always come back without a cache, so that each goes through the ring.
+void ring(uint64_t operations, uint32_t threads) {
+  kiln_pool *pool = nullptr;
+  if (kiln_shared_pool_create(nullptr, &pool) != KILN_OK)
+    fail("no pool");
+  constexpr uint64_t bytes = 4096;
+  std::vector<Result> results(threads);
+  std::vector<std::thread> team;
+  for (uint32_t t = 0; t != threads; ++t)
+    team.emplace_back([&, t] {
+      Kiln allocator(pool);
+      auto exchange = [&](uint64_t count, Histogram *single) {
+        for (uint64_t i = 0; i != count; ++i) {
+          uint64_t start = single ? __rdtsc() : 0;
+          void *block = allocator.take(bytes);
+          if (!block)
+            fail("no memory");
+          pool->api->release_shared(pool, block, bytes);
+          if (single)
+            single->note(__rdtsc() - start);
+        }
+      };
+      exchange(operations / 10, nullptr);
+      double start = seconds(CLOCK_THREAD_CPUTIME_ID);
+      exchange(operations, nullptr);
+      results[t].nanoseconds =
+          (seconds(CLOCK_THREAD_CPUTIME_ID) - start) * 1e9 / double(operations) / 2;
+      exchange(operations / 10, &results[t].takes);
+    });
+  for (std::thread &thread : team)
+    thread.join();
+  Ticks ticks;
+  Result &worst =
+      *std::max_element(results.begin(), results.end(), [](const Result &a, const Result &b) {
+        return a.nanoseconds < b.nanoseconds;
+      });
+  kiln_pool_stats stats = {};
+  stats.struct_size = sizeof stats;
+  kiln_pool_get_stats(pool, &stats);
+  std::printf(
+      "{\"threads\": %u, \"step_ns\": %.2f, \"pair_p50_ns\": %.1f, \"pair_p999_ns\": %.1f, "
+      "\"ring_share\": %.4f}\n",
+      threads, worst.nanoseconds, ticks.time(worst.takes, 0.5), ticks.time(worst.takes, 0.999),
+      double(stats.ring_hits) / double(std::max<uint64_t>(stats.ring_hits + stats.slab_hits, 1)));
+  kiln_pool_destroy(pool);
+}
+
 } // namespace
 
 int main(int argc, char **argv) {
@@ -378,8 +414,12 @@ int main(int argc, char **argv) {
   if (mode == "record" && argc > 3)
     record(argv[2], argc - 3, argv + 3);
   else if ((mode == "kiln" || mode == "malloc") && argc == 5)
-    bench(mode == "kiln", argv[2], std::stoull(argv[3]),
-          uint32_t(std::clamp(std::atoi(argv[4]), 1, 64)));
+    compare(mode == "kiln", argv[2], std::stoull(argv[3]),
+            uint32_t(std::clamp(std::atoi(argv[4]), 1, 64)));
+  else if (mode == "fit" && argc == 4)
+    fit(argv[2], std::stoull(argv[3]));
+  else if (mode == "ring" && argc == 4)
+    ring(std::stoull(argv[2]), uint32_t(std::clamp(std::atoi(argv[3]), 1, 64)));
   else
     fail("usage: record MODEL.so SHAPES..., or kiln|malloc LOAD OPERATIONS THREADS");
 }

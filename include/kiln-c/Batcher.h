@@ -80,6 +80,8 @@ typedef struct kiln_batcher_options {
                              * runs the batches while there is stress. NULL: none */
   char *error;              /* where the reason of a failure is written, or NULL */
   size_t error_size;
+  const char *cpus; /* not NULL: as KILN_BATCHER_PIN, but among these CPUs only, "0-3,8" as the
+                     * kernel writes it, such as those of a NUMA node. Since 1.2 */
 } kiln_batcher_options;
 
 typedef enum kiln_priority {
@@ -138,6 +140,8 @@ typedef struct kiln_batcher_stats {
   uint64_t queue_times[KILN_BATCHER_TIMES];
   uint64_t run_times[KILN_BATCHER_TIMES];   /* of batches */
   uint64_t total_times[KILN_BATCHER_TIMES]; /* of completed requests, to the end of their run */
+  uint64_t queue_ns;                        /* sum of the queue times */
+  uint64_t total_ns;                        /* sum of the total times */
 } kiln_batcher_stats;
 
 enum {
@@ -162,6 +166,7 @@ typedef struct kiln_batcher_api {
   kiln_status_t (*close)(kiln_batcher *, uint32_t how);
   kiln_status_t (*load)(kiln_batcher *, double memory, double throttle);
   void (*stats)(kiln_batcher *, kiln_batcher_stats *stats);
+  size_t (*metrics_text)(kiln_batcher *, char *text, size_t size);
 } kiln_batcher_api;
 
 struct kiln_batcher {
@@ -258,6 +263,15 @@ KILN_INLINE kiln_status_t kiln_batcher_get_stats(kiln_batcher *batcher, kiln_bat
     return KILN_INVALID_ARGUMENT;
   batcher->api->stats(batcher, stats);
   return KILN_OK;
+}
+
+/* All figures in the text format of Prometheus, as kiln_model_metrics_text writes
+ * those of the model: what fits in `size` with a closing NUL; returns the length of
+ * all. `text` may be NULL when `size` is 0. 0 for NULL. Since 1.2. */
+KILN_INLINE size_t kiln_batcher_metrics_text(kiln_batcher *batcher, char *text, size_t size) {
+  if (!batcher || batcher->api->struct_size <= offsetof(kiln_batcher_api, metrics_text))
+    return 0;
+  return batcher->api->metrics_text(batcher, text, size);
 }
 
 #ifdef __cplusplus

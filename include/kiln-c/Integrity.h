@@ -31,6 +31,9 @@ typedef enum kiln_check_rate {
   KILN_CHECK_NEVER = 0,     /* only when kiln_model_check is called */
   KILN_CHECK_ROLLING = 1,   /* a part after each run, for less than 1 % of its time */
   KILN_CHECK_EVERY_RUN = 2, /* all weights after each run */
+  /* All weights once in background_round_ms, by a thread of the model's own, also
+   * when nothing runs. In a child after fork, nobody checks. Since 1.2. */
+  KILN_CHECK_BACKGROUND = 3,
 } kiln_check_rate;
 
 typedef enum kiln_breaker_state {
@@ -67,6 +70,9 @@ typedef struct kiln_integrity_options {
   /* Outputs in which a NaN or an infinity is an error. */
   uint32_t num_finite_outputs;
   const char *const *finite_outputs;
+  /* Of KILN_CHECK_BACKGROUND (0: 60000). At most a day. Since 1.2. */
+  uint32_t background_round_ms;
+  uint32_t reserved;
 } kiln_integrity_options;
 
 typedef struct kiln_integrity_stats {

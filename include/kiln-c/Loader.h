@@ -42,14 +42,29 @@ typedef struct kiln_open_options {
   uint32_t reserved;
   char *error; /* where the reason of a failure is written, or NULL */
   size_t error_size;
+  /* Ed25519 public keys of 32 bytes each, one after the other; 0: no signature is
+   * asked for. Else one of them must have signed the file (kilnc --sign), and all
+   * that is loaded is compared with what was signed, after it was copied: implies
+   * KILN_OPEN_COPY_WEIGHTS. Since 1.1. */
+  const uint8_t *trusted_keys;
+  uint32_t num_trusted_keys;
+  uint32_t reserved2;
 } kiln_open_options;
+
+/* Reads the public key of a PEM file, as `openssl pkey -pubout` writes it. `error`
+ * (or NULL) gets the reason of a failure. Since 1.1. KILN_IO,
+ * KILN_INVALID_ARGUMENT: it is no such key. */
+KILN_LOADER_API kiln_status_t kiln_public_key_read(const char *path, uint8_t key[32], char *error,
+                                                   size_t error_size);
 
 /* Opens the artefact at `path`, checks it and loads it. Nothing of it has run a
  * model when this returns, and nothing of it has run at all when it fails,
  * except for checks that succeed. Since 1.0.
  * KILN_IO: no such file, no permission. KILN_INVALID_ARTEFACT: not made by
  * kilnc. KILN_CORRUPT: cut short or damaged. KILN_CPU_UNSUPPORTED,
- * KILN_ABI_MISMATCH, KILN_OUT_OF_MEMORY, KILN_INVALID_ARGUMENT. */
+ * KILN_ABI_MISMATCH, KILN_OUT_OF_MEMORY, KILN_INVALID_ARGUMENT. With trusted
+ * keys: KILN_UNSIGNED, KILN_UNTRUSTED, KILN_TAMPERED, KILN_UNSUPPORTED (this
+ * system cannot hold a copy that nobody changes). */
 KILN_LOADER_API kiln_status_t kiln_open(const char *path, const kiln_open_options *options,
                                         kiln_artefact **artefact);
 
@@ -65,6 +80,10 @@ KILN_LOADER_API kiln_status_t kiln_close(kiln_artefact *artefact);
 /* The table for kiln_model_open and the rest of Runtime.h; lives as long as the
  * artefact is open. NULL for NULL. Since 1.0. */
 KILN_LOADER_API const kiln_api *kiln_artefact_api(const kiln_artefact *artefact);
+
+/* The manifest's text (docs/manifest.md), "" without one; NULL for NULL. Lives as
+ * long as the artefact is open. Since 1.2. */
+KILN_LOADER_API const char *kiln_artefact_manifest(const kiln_artefact *artefact);
 
 /* 1 when what was loaded is a sealed copy of what was checked. 0 where the
  * system offers no way to that (no /proc, no memfd): then the file was checked

@@ -63,11 +63,11 @@ typedef struct kiln_trace_event {
 /* A buffer of the arena, as the session's latest run used it. This struct never
  * grows. */
 typedef struct kiln_plan_buffer {
-  const char *kernel; /* the launch that writes it */
+  const char *kernel; /* of the launch that writes it first; "" when none does */
   const char *nodes;
   uint64_t offset;
   uint64_t bytes;
-  uint32_t first; /* it lives from this launch to that one, inclusive */
+  uint32_t first; /* it lives from this launch to that one, inclusive, or between them */
   uint32_t last;
   uint64_t reserved;
 } kiln_plan_buffer;

@@ -274,6 +274,14 @@ typedef struct kiln_module {
   const char *batch_obstacle; /* why they do not, or NULL */
   /* Since 1.2. NULL: the artefact runs on the CPU only. */
   const kiln_module_device *device;
+  /* Since 1.2. The manifest, a JSON text with a zero byte behind it that
+   * manifest_size does not count. NULL: none. */
+  const char *manifest;
+  uint64_t manifest_size;
+  /* For reports, since 1.2. Of each launch its step, ascending; of each buffer the
+   * launch that first writes it, num_launches when it is copied to. May be NULL. */
+  const uint32_t *launch_steps;
+  const uint32_t *buffer_writers;
 } kiln_module;
 
 /* The symbol under which the emitter defines the table; hidden, so that the

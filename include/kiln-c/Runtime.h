@@ -102,6 +102,10 @@ typedef struct kiln_model_info {
   uint32_t separable;
   uint32_t reserved;
   const char *batch_obstacle; /* why `batch` is not separable, or NULL */
+  /* Since 1.2. What the artefact was made of and how its rules decided: a JSON text
+   * (docs/manifest.md) of manifest_size bytes with a zero byte behind it. "": none. */
+  const char *manifest;
+  uint64_t manifest_size;
 } kiln_model_info;
 
 /*--- Options. Set struct_size to sizeof, leave the rest zero for defaults. ---*/
@@ -255,6 +259,16 @@ KILN_INLINE kiln_status_t kiln_model_get_info(const kiln_model *model, kiln_mode
     return KILN_INVALID_ARGUMENT;
   model->api->model_info(model, info);
   return KILN_OK;
+}
+
+/* The manifest's text, as kiln_model_info has it; "" without one. Lives as long as
+ * the artefact. Any thread. Since 1.2. */
+KILN_INLINE const char *kiln_model_manifest(const kiln_model *model) {
+  kiln_model_info info;
+  info.struct_size = sizeof info;
+  info.manifest = "";
+  (void)kiln_model_get_info(model, &info);
+  return info.manifest;
 }
 
 /* Input or output `index`, in the order of the ONNX graph; NULL when there is

@@ -52,6 +52,11 @@ typedef enum kiln_status_t {
   /* A device failed while it was at work, and cannot be used any more. Since 1.2. */
   KILN_DEVICE_FAILED = 15,
 
+  /* A signature was asked for; nothing of the artefact has run. Since 1.2. */
+  KILN_UNSIGNED = 16,  /* it has none */
+  KILN_UNTRUSTED = 17, /* it was signed with a key that is not among the trusted ones */
+  KILN_TAMPERED = 18,  /* it is not what was signed */
+
   /* A check at run time refused; no output is to be trusted. */
   KILN_DAMAGED = 20,      /* a weight or guard bytes changed, and could not be mended */
   KILN_CIRCUIT_OPEN = 21, /* too much was damaged lately: runs are refused for a while */
@@ -98,6 +103,12 @@ KILN_INLINE const char *kiln_status_name(kiln_status_t status) {
     return "internal error";
   case KILN_DEVICE_FAILED:
     return "device failed";
+  case KILN_UNSIGNED:
+    return "not signed";
+  case KILN_UNTRUSTED:
+    return "signed by another";
+  case KILN_TAMPERED:
+    return "not what was signed";
   case KILN_DAMAGED:
     return "damaged memory";
   case KILN_CIRCUIT_OPEN:

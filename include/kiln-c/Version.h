@@ -12,7 +12,7 @@
 #define KILN_C_VERSION_H
 
 #define KILN_ABI_MAJOR 1u
-#define KILN_ABI_MINOR 1u
+#define KILN_ABI_MINOR 2u
 #define KILN_ABI_VERSION (KILN_ABI_MAJOR << 16 | KILN_ABI_MINOR)
 
 #endif /* KILN_C_VERSION_H */

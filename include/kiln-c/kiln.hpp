@@ -22,9 +22,13 @@
 #ifndef KILN_C_KILN_HPP
 #define KILN_C_KILN_HPP
 
+#include "kiln-c/Batcher.h"
 #include "kiln-c/Loader.h"
 #include "kiln-c/Runtime.h"
 
+#include <array>
+#include <future>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
@@ -81,6 +85,7 @@ inline kiln_status_t closeArtefact(kiln_artefact *artefact) { return kiln_close(
 inline kiln_status_t closeSession(kiln_session *session) { return kiln_session_destroy(session); }
 inline kiln_status_t closeExecutor(kiln_executor *e) { return kiln_executor_destroy(e); }
 inline kiln_status_t closePool(kiln_pool *pool) { return kiln_pool_destroy(pool); }
+inline kiln_status_t closeBatcher(kiln_batcher *b) { return kiln_batcher_close(b, KILN_CLOSE_DRAIN); }
 
 /// Calls `make` with an option struct that has room for a reason.
 template <typename Options, typename Make> void make(Options options, Make make) {
@@ -90,6 +95,23 @@ template <typename Options, typename Make> void make(Options options, Make make)
   options.error_size = sizeof reason;
   kiln_status_t status = make(&options);
   check(status, reason);
+}
+
+/// Of calls that write what fits and return the length of all, which may have grown
+/// a little in between.
+template <typename Write> std::string readText(Write write) {
+  std::string text(write(nullptr, 0) + 64, '\0');
+  write(&text[0], text.size());
+  text.resize(text.find('\0'));
+  return text;
+}
+
+/// What the C interface takes: pointers to the views' tensors.
+template <typename Views> std::vector<DLTensor *> pointers(Views &views) {
+  std::vector<DLTensor *> tensors;
+  for (auto &view : views)
+    tensors.push_back(view.get());
+  return tensors;
 }
 
 template <typename T> constexpr DLDataType typeOf() {
@@ -109,11 +131,26 @@ inline uint64_t countOf(const int64_t *dim, const int64_t *end) {
 }
 } // namespace detail
 
+using PublicKey = std::array<uint8_t, 32>;
+
+/// From a PEM file.
+inline PublicKey readPublicKey(const std::string &path) {
+  PublicKey key;
+  char reason[512] = "";
+  kiln_status_t status = kiln_public_key_read(path.c_str(), key.data(), reason, sizeof reason);
+  check(status, reason);
+  return key;
+}
+
 class Artefact : public detail::Owner<kiln_artefact, detail::closeArtefact> {
 public:
-  explicit Artefact(const std::string &path, uint32_t flags = 0) {
+  /// With keys, one of them must have signed the file.
+  explicit Artefact(const std::string &path, uint32_t flags = 0,
+                    const std::vector<PublicKey> &trusted = {}) {
     auto options = defaults<kiln_open_options>();
     options.flags = flags;
+    options.trusted_keys = trusted.empty() ? nullptr : trusted[0].data();
+    options.num_trusted_keys = uint32_t(trusted.size());
     detail::make(options, [&](auto *o) { return kiln_open(path.c_str(), o, &handle); });
   }
   const kiln_api *api() const { return kiln_artefact_api(handle); }
@@ -159,10 +196,8 @@ public:
     return info;
   }
   std::string error() const {
-    std::string text(kiln_model_error(handle, nullptr, 0) + 1, '\0');
-    kiln_model_error(handle, &text[0], text.size());
-    text.resize(text.find('\0'));
-    return text;
+    return detail::readText(
+        [&](char *text, size_t size) { return kiln_model_error(handle, text, size); });
   }
   kiln_metrics metrics() const {
     auto metrics = defaults<kiln_metrics>();
@@ -176,10 +211,8 @@ public:
   }
   /// For Prometheus.
   std::string metricsText() const {
-    std::string text(kiln_model_metrics_text(handle, nullptr, 0) + 64, '\0');
-    kiln_model_metrics_text(handle, &text[0], text.size());
-    text.resize(text.find('\0'));
-    return text;
+    return detail::readText(
+        [&](char *text, size_t size) { return kiln_model_metrics_text(handle, text, size); });
   }
   /// Checks at least so many bytes of weights, 0: all; throws when damage stays.
   void checkWeights(uint64_t bytes = 0) {
@@ -264,7 +297,7 @@ public:
 
   /// Into new memory.
   std::vector<Output> run(std::vector<View> inputs) {
-    std::vector<const DLTensor *> in = pointers(inputs);
+    std::vector<DLTensor *> in = detail::pointers(inputs);
     uint32_t count = numOutputs();
     std::vector<DLManagedTensorVersioned *> out(count);
     check(kiln_run_managed(handle, in.data(), uint32_t(in.size()), out.data(), count, nullptr),
@@ -278,10 +311,7 @@ public:
 
   /// Into the caller's memory, which makes no allocation inside of Kiln.
   void run(std::vector<View> inputs, std::vector<View> outputs) {
-    std::vector<const DLTensor *> in = pointers(inputs);
-    std::vector<DLTensor *> out;
-    for (View &output : outputs)
-      out.push_back(output.get());
+    std::vector<DLTensor *> in = detail::pointers(inputs), out = detail::pointers(outputs);
     check(
         kiln_run(handle, in.data(), uint32_t(in.size()), out.data(), uint32_t(out.size()), nullptr),
         kiln_session_error(handle));
@@ -290,12 +320,6 @@ public:
   kiln_pool *pool() const { return kiln_session_pool(handle); }
 
 private:
-  static std::vector<const DLTensor *> pointers(std::vector<View> &views) {
-    std::vector<const DLTensor *> tensors;
-    for (View &view : views)
-      tensors.push_back(view.get());
-    return tensors;
-  }
   uint32_t numOutputs() const {
     auto info = defaults<kiln_model_info>();
     kiln_model_get_info(owner, &info);
@@ -303,6 +327,79 @@ private:
   }
 
   kiln_model *owner;
+};
+
+/// Requests that share runs. Its model, and memory of requests under way, must stay;
+/// its end waits for those.
+class Batcher : public detail::Owner<kiln_batcher, detail::closeBatcher> {
+public:
+  explicit Batcher(const Model &model, const kiln_batcher_options &options = {}) {
+    detail::make(options, [&](auto *o) { return kiln_batcher_create(model.get(), o, &handle); });
+  }
+
+  /// Waits for the result, which is in `outputs` then.
+  void run(std::vector<View> inputs, std::vector<View> outputs, kiln_submit_options options = {}) {
+    std::vector<DLTensor *> in = detail::pointers(inputs), out = detail::pointers(outputs);
+    options.struct_size = sizeof options;
+    options.done = nullptr;
+    check(kiln_batcher_run(handle, in.data(), uint32_t(in.size()), out.data(), uint32_t(out.size()),
+                           &options));
+  }
+
+  /// Gives a future that is ready, or holds an Error, when the request is done. The
+  /// views' memory must stay until then.
+  std::future<void> submit(std::vector<View> inputs, std::vector<View> outputs,
+                           kiln_submit_options options = {}) {
+    auto request = std::make_unique<Request>();
+    request->inputs = std::move(inputs);
+    request->outputs = std::move(outputs);
+    request->out = detail::pointers(request->outputs);
+    std::vector<DLTensor *> in = detail::pointers(request->inputs);
+    std::future<void> future = request->promise.get_future();
+    options.struct_size = sizeof options;
+    options.done = finish;
+    options.user = request.get();
+    check(kiln_batcher_submit(handle, in.data(), uint32_t(in.size()), request->out.data(),
+                              uint32_t(request->out.size()), &options, nullptr));
+    (void)request.release(); // finish() has it
+    return future;
+  }
+
+  void drain() { check(kiln_batcher_drain(handle, UINT64_MAX)); }
+  /// Gives up what waits; at the end of its life it runs that instead.
+  void cancel() {
+    check(kiln_batcher_close(handle, KILN_CLOSE_CANCEL));
+    handle = nullptr;
+  }
+  /// What the host's sensors say; both in [0, 1].
+  void setLoad(double memory, double throttle) {
+    check(kiln_batcher_set_load(handle, memory, throttle));
+  }
+  kiln_batcher_stats stats() const {
+    auto stats = defaults<kiln_batcher_stats>();
+    check(kiln_batcher_get_stats(handle, &stats));
+    return stats;
+  }
+  /// For Prometheus.
+  std::string metricsText() const {
+    return detail::readText(
+        [&](char *text, size_t size) { return kiln_batcher_metrics_text(handle, text, size); });
+  }
+
+private:
+  struct Request {
+    std::vector<View> inputs, outputs;
+    std::vector<DLTensor *> out;
+    std::promise<void> promise;
+  };
+  static void finish(void *user, kiln_ticket, kiln_status_t status, const DLTensor *const *,
+                     uint32_t) {
+    std::unique_ptr<Request> request(static_cast<Request *>(user));
+    if (status == KILN_OK)
+      request->promise.set_value();
+    else
+      request->promise.set_exception(std::make_exception_ptr(Error(status, "")));
+  }
 };
 
 } // namespace kiln

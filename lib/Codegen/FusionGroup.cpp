@@ -20,6 +20,8 @@ using namespace kiln;
 static constexpr size_t maxOpsInGroup = 48;
 /// What may be computed again for every reading of a vector (see pullCost).
 static constexpr unsigned maxCostOfPull = 3;
+/// The longest rows that a block of rowsToFinish stays in the cache with.
+static constexpr int64_t maxRowLength = 4096;
 
 void kiln::collectProgramBlocks(Region &region, SmallVectorImpl<Block *> &blocks) {
   for (Block &block : region) {
@@ -182,6 +184,57 @@ void FusionGrower::extend(FusionGroup &group, function_ref<bool(Operation *)> wa
     }
 }
 
+/// Every operand is of the result's shape, or the same for all rows.
+static bool worksOnRows(Operation *op) {
+  return op->getNumResults() == 1 && llvm::all_of(op->getOperands(), [&](Value operand) {
+           return sameShape(operand, op->getResult(0)) ||
+                  llvm::all_of(ArrayRef(shapeOf(operand)).drop_back(rankOf(operand) ? 1 : 0),
+                               [](const Expr &dim) { return dim.isConstant(1); });
+         });
+}
+
+/// Rows that can be finished where they are made: their sums are the elements,
+/// a row fits in the cache with others, and there are so many rows that blocks of
+/// them keep cores as busy as panels of columns would.
+static bool hasRowsToFinish(Value value) {
+  Shape shape = shapeOf(value);
+  auto type = elementTypeOf(value);
+  if (shape.size() < 2 || !(type.isF32() || type.isF64()))
+    return false;
+  auto length = shape.back().constant();
+  Expr rows = elementCount(ArrayRef(shape).drop_back());
+  return length && *length > 0 && *length <= maxRowLength &&
+         Expr::divideExactly(rows, 4 * rowsToFinish);
+}
+
+/// Takes what makes the rows that the group's anchor works on, when that can be
+/// one kernel with it.
+void FusionGrower::finishRows(FusionGroup &group) {
+  Operation *rows = group.anchor;
+  if (!mayFinishRows || !rows || !table.find(rows)->finishesRows)
+    return;
+  Value made = rows->getOperand(0);
+  auto axis = rows->getAttrOfType<IntegerAttr>("axis");
+  Operation *last = made.getDefiningOp();
+  if (!last || !made.hasOneUse() || !needsKernel(last, table) || !allowed(last) ||
+      last->getBlock() != rows->getBlock() || !axis || axis.getInt() != rankOf(made) - 1 ||
+      !sameShape(made, group.root->getResult(0)) || !hasRowsToFinish(made))
+    return;
+  FusionGroup inner = startAt(last);
+  if (!inner.anchor || !table.find(inner.anchor)->completesRows ||
+      group.ops.size() + inner.ops.size() > maxOpsInGroup)
+    return;
+  // One constant matrix for all rows.
+  Value matrix = inner.anchor->getOperand(1);
+  if (rankOf(matrix) != 2 || !matchPattern(matrix, m_Constant()))
+    return;
+  for (Operation *op : inner.ops)
+    if (op != inner.anchor && !worksOnRows(op))
+      return;
+  group.ops.insert_range(inner.ops);
+  group.anchor = inner.anchor;
+}
+
 /// A group of the root and what leads to an anchor.
 FusionGroup FusionGrower::startAt(Operation *root) {
   FusionGroup group;
@@ -193,6 +246,7 @@ FusionGroup FusionGrower::startAt(Operation *root) {
     const OpKernels &kernels = *table.find(producer);
     return kernels.kernel || (kernels.pointwise && feedsEpilogue(producer, group));
   });
+  finishRows(group);
   return group;
 }
 

@@ -27,6 +27,14 @@ Value KernelBuilder::scratchBuffer(const Expr &byteOffset, const Expr &count, Ty
   return memref::ViewOp::create(b, loc, type, scratch, size(byteOffset), ValueRange{size(count)});
 }
 
+const Buffer *KernelBuilder::memoryOf(Value value) {
+  if (value == staged)
+    return &outputs[0];
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && layouts[argument.getArgNumber()].empty() ? &inputs[argument.getArgNumber()]
+                                                              : nullptr;
+}
+
 const Buffer *KernelBuilder::resultBufferOf(Value value) {
   for (auto [i, result] : llvm::enumerate(results()))
     if (result == value)
@@ -54,6 +62,8 @@ ElementBuilder KernelBuilder::elements(int64_t lanes) {
     e.setSymbol(entry.getKey(), entry.getValue());
   for (auto [i, argument] : llvm::enumerate(body->getArguments()))
     e.setBuffer(argument, inputs[i]);
+  if (staged)
+    e.setBuffer(staged, outputs[0]);
   return e;
 }
 

@@ -76,7 +76,7 @@ static Value splatTo(KernelBuilder &k, Value scalar, int64_t lanes) {
 
 Rows::Rows(KernelBuilder &k, Operation *anchor, ArrayRef<bool> alongAxes, Result result)
     : k(k), anchor(anchor), shape(shapeOf(anchor->getOperand(0))), along(alongAxes) {
-  operandDirect = isa<BlockArgument>(anchor->getOperand(0));
+  operandDirect = k.memoryOf(anchor->getOperand(0)) != nullptr;
   resultDirect = k.results().size() == 1 && k.results()[0] == anchor->getResult(0);
   resultHasRows = result == Result::Whole;
   nativeLanes = k.commonLanes();
@@ -115,7 +115,7 @@ Rows::Groups Rows::groupAxes(bool mergeRow, bool mergeOthers) const {
     groups.alongShape.push_back(group.size);
   }
   if (operandDirect) {
-    groups.operand = k.inputBuffer(cast<BlockArgument>(anchor->getOperand(0)).getArgNumber());
+    groups.operand = *k.memoryOf(anchor->getOperand(0));
     groups.operand.sizes = groups.sizes;
   }
   if (resultDirect) {

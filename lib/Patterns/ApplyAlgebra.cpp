@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Candidates.h"
 #include "PassDetail.h"
 #include "RuleMatcher.h"
 #include "kiln/Codegen/FusionGroup.h"
@@ -46,8 +47,8 @@ struct Fault {
 /// fails, and cannot tell which rule it was that misbehaved.
 class AlgebraDriver : public RewriterBase::Listener {
 public:
-  AlgebraDriver(Block &block, const RuleTables &tables, const RuleList &rules)
-      : block(block), tables(tables), rewriter(block.getParentOp()->getContext()),
+  AlgebraDriver(Block &block, const RuleTables &tables, const RuleList &rules, Weigher *weigher)
+      : block(block), tables(tables), weigher(weigher), rewriter(block.getParentOp()->getContext()),
         recognising(*rewriter.getContext(), tables.library.natives(), withoutMoving(rules),
                     RuleKind::Algebra, actions()),
         all(*rewriter.getContext(), tables.library.natives(), rules, RuleKind::Algebra, actions()) {
@@ -59,6 +60,12 @@ public:
   bool run() {
     // What is spelled out is recognised before constants move and hide it.
     return run(recognising) && run(all);
+  }
+
+  MatcherWork work() const {
+    MatcherWork sum = recognising.work();
+    sum += all.work();
+    return sum;
   }
 
   std::vector<RuleMatch> matches;
@@ -158,7 +165,8 @@ private:
       if (succeeded(constants))
         rewriter.replaceOp(op, *constants);
     }
-    for (Operation *op : llvm::reverse(SmallVector<Operation *>(made)))
+    SmallVector<Operation *> left(made);
+    for (Operation *op : llvm::reverse(left))
       if (!eraseIfDead(op))
         push(op);
   }
@@ -168,8 +176,7 @@ private:
   RuleActions actions() {
     RuleActions actions;
     actions.began = [this](PatternRewriter &, PDLResultList &, ArrayRef<PDLValue> arguments) {
-      begin(arguments);
-      return success();
+      return begin(arguments);
     };
     actions.build = [this](PatternRewriter &, PDLResultList &results,
                            ArrayRef<PDLValue> arguments) { return build(results, arguments); };
@@ -183,7 +190,7 @@ private:
   }
 
   /// Began(rule, pattern, op...)
-  void begin(ArrayRef<PDLValue> arguments) {
+  LogicalResult begin(ArrayRef<PDLValue> arguments) {
     current = {};
     current.rule = cast<StringAttr>(arguments[0].cast<Attribute>()).str();
     current.pattern = cast<StringAttr>(arguments[1].cast<Attribute>()).str();
@@ -196,6 +203,8 @@ private:
     for (Operation *op : ops)
       current.ops.push_back(op->getName().getStringRef().str());
     place = ops.back()->getLoc();
+    return weighByRecords(current, ops, traffic, weigher) ? success()
+                                                          : decline(current.reason, Verdict::Lost);
   }
 
   /// Build(name, [attribute name...], attribute..., operand...)
@@ -250,10 +259,10 @@ private:
   }
 
   /// The rule does not fit here, which is no fault of its.
-  LogicalResult decline(std::string why) {
+  LogicalResult decline(std::string why, Verdict verdict = Verdict::Refused) {
     if (declined.emplace(current.rule, current.nodes).second) {
       matches.push_back(current);
-      matches.back().verdict = Verdict::Refused;
+      matches.back().verdict = verdict;
       matches.back().reason = std::move(why);
     }
     return failure();
@@ -308,6 +317,8 @@ private:
 
   Block &block;
   const RuleTables &tables;
+  Weigher *weigher;
+  TrafficModel traffic;
   RuleRewriter rewriter;
   RuleMatcher recognising, all, *matcher = nullptr;
   size_t limit;
@@ -352,8 +363,10 @@ private:
     SmallVector<Block *> blocks;
     collectProgramBlocks(function.getBody(), blocks);
     for (Block *block : blocks) {
-      AlgebraDriver driver(*block, tables, rules);
-      if (!driver.run())
+      AlgebraDriver driver(*block, tables, rules, weigher());
+      bool good = driver.run();
+      report().work += driver.work();
+      if (!good)
         return driver.fault;
       llvm::append_range(matches, std::move(driver.matches));
     }

@@ -33,10 +33,13 @@ static Native::Function recordInto(std::vector<Candidate> &sink) {
 
 static DictionaryAttr evidenceOf(const RuleMatch &match, MLIRContext *context) {
   Builder b(context);
-  return b.getDictionaryAttr(
-      {b.getNamedAttr("basis", b.getStringAttr("predicted")),
-       b.getNamedAttr("saved_bytes", b.getI64IntegerAttr(match.savedBytes)),
-       b.getNamedAttr("saved_over_generic", b.getI64IntegerAttr(match.savedOverGeneric))});
+  SmallVector<NamedAttribute> facts = {
+      b.getNamedAttr("basis", b.getStringAttr(evidenceName(match.basis))),
+      b.getNamedAttr("saved_bytes", b.getI64IntegerAttr(match.savedBytes)),
+      b.getNamedAttr("saved_over_generic", b.getI64IntegerAttr(match.savedOverGeneric))};
+  if (match.basis != EvidenceClass::Predicted)
+    facts.push_back(b.getNamedAttr("gain_ps", b.getI64IntegerAttr(match.gain)));
+  return b.getDictionaryAttr(facts);
 }
 
 namespace {
@@ -61,11 +64,12 @@ private:
     if (!matcher.prepare(GraphFeatures(block)))
       return;
     std::vector<Candidate> candidates = collectCandidates(block, matcher, sink);
+    report().work += matcher.work();
     PullCosts costs(tables.kernels);
     TrafficModel traffic;
     GenericPlan generic(block, tables.kernels, costs, traffic);
     for (Candidate &candidate : candidates)
-      judge(candidate, tables.kernels, costs, generic, traffic);
+      judge(candidate, tables.kernels, costs, generic, traffic, weigher());
     choose(candidates, generic);
     for (Candidate &candidate : candidates) {
       const RuleMatch &match = candidate.match;

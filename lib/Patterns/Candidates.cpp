@@ -191,7 +191,9 @@ static std::string whyNoKernel(Candidate &candidate, const KernelTable &table, P
   llvm::SmallPtrSet<Operation *, 16> members(candidate.ops.begin(), candidate.ops.end());
   if (!needsKernel(candidate.root, table))
     return label(candidate.root) + " has no kernel";
-  FusionGrower grower(table, costs, [&](Operation *op) { return members.contains(op); });
+  FusionGrower grower(
+      table, costs, [&](Operation *op) { return members.contains(op); },
+      /*mayFinishRows=*/true);
   FusionGroup &group = candidate.group;
   group = grower.grow(candidate.root);
   StringRef family = grower.familyOf(group), wanted = candidate.match.kernel;
@@ -203,8 +205,35 @@ static std::string whyNoKernel(Candidate &candidate, const KernelTable &table, P
   return "";
 }
 
+bool kiln::weighByRecords(RuleMatch &match, ArrayRef<Operation *> ops, const TrafficModel &traffic,
+                          Weigher *weigher) {
+  if (!weigher || !weigher->knows(match.rule))
+    return true;
+  auto worth =
+      weigher->weigh(match.rule, match.pattern, bucketOf(ops, traffic), match.savedOverGeneric);
+  if (!worth)
+    return true;
+  match.basis = worth->basis;
+  match.speedup = worth->speedup;
+  match.gain = worth->gain;
+  match.recordText = std::move(worth->text);
+  match.records = {worth->recordDigest};
+  match.reason = std::move(worth->objection);
+  return match.reason.empty();
+}
+
+/// Why the generic fuser is the better choice, by what is predicted.
+static std::string whyGeneric(GenericPlan::Cost without, GenericPlan::Cost with) {
+  if (with.time() <= without.time())
+    return "";
+  if (with.bytes > without.bytes)
+    return "the generic fuser moves " + std::to_string(with.bytes - without.bytes) +
+           " bytes less: it takes more ops into the kernel";
+  return "the generic fuser makes fewer kernels of these ops";
+}
+
 void kiln::judge(Candidate &candidate, const KernelTable &table, PullCosts &costs,
-                 const GenericPlan &generic, const TrafficModel &traffic) {
+                 const GenericPlan &generic, const TrafficModel &traffic, Weigher *weigher) {
   RuleMatch &match = candidate.match;
   match.verdict = Verdict::Refused;
   match.reason = close(candidate);
@@ -224,9 +253,8 @@ void kiln::judge(Candidate &candidate, const KernelTable &table, PullCosts &cost
   match.savedBytes -= traffic.trafficOf(candidate.ops);
   match.savedOverGeneric = without.bytes - with.bytes;
   match.verdict = Verdict::Lost;
-  if (match.savedOverGeneric < 0)
-    match.reason = "the generic fuser moves " + std::to_string(-match.savedOverGeneric) +
-                   " bytes less: it takes more ops into the kernel";
-  else if (with.kernels > without.kernels)
-    match.reason = "the generic fuser makes fewer kernels of these ops";
+  match.gain = candidate.predictedGain = without.time() - with.time();
+  if (weighByRecords(match, candidate.ops, traffic, weigher) &&
+      match.basis == EvidenceClass::Predicted)
+    match.reason = whyGeneric(without, with);
 }

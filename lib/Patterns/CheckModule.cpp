@@ -11,6 +11,7 @@
 #include "mlir/Dialect/PDL/IR/PDLTypes.h"
 #include "mlir/Pass/PassManager.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/Format.h"
 #include <set>
 
 using namespace mlir;
@@ -206,18 +207,41 @@ FailureOr<RuleKind> kiln::classify(ModuleOp pdl) {
   return *kind;
 }
 
+/// "= 0.5", with the digits that reading it back takes.
+static std::string numberNeed(double number) {
+  std::string text;
+  llvm::raw_string_ostream(text) << "= " << llvm::format("%.17g", number);
+  return text;
+}
+
 std::vector<std::string> kiln::needsOf(pdl::PatternOp pattern) {
   std::set<std::string> needs;
   for (auto op : pattern.getOps<pdl::OperationOp>()) {
     if (!op.getOpName())
       continue;
     needs.insert(op.getOpName()->str());
+    for (auto [name, value] : llvm::zip(op.getAttributeValueNames(), op.getAttributeValues())) {
+      auto attribute = value.getDefiningOp<pdl::AttributeOp>();
+      if (Attribute wanted = attribute ? attribute.getValueAttr() : nullptr) {
+        std::string need;
+        llvm::raw_string_ostream(need)
+            << *op.getOpName() << "{" << cast<StringAttr>(name).getValue() << " = " << wanted;
+        needs.insert(need + "}");
+      }
+    }
     for (Value operand : op.getOperandValues()) {
       auto result = operand.getDefiningOp<pdl::ResultOp>();
       auto producer = result ? result.getParent().getDefiningOp<pdl::OperationOp>() : nullptr;
       if (producer && producer.getOpName())
         needs.insert((*op.getOpName() + " " + *producer.getOpName()).str());
     }
+  }
+  for (auto call : pattern.getOps<pdl::ApplyNativeConstraintOp>()) {
+    if (call.getName() != splatNative || call.getIsNegated())
+      continue;
+    auto attribute = call.getArgs()[1].getDefiningOp<pdl::AttributeOp>();
+    if (auto number = attribute ? dyn_cast_or_null<FloatAttr>(attribute.getValueAttr()) : nullptr)
+      needs.insert(numberNeed(number.getValueAsDouble()));
   }
   return {needs.begin(), needs.end()};
 }

@@ -153,6 +153,8 @@ static FailureOr<pdl::PatternOp> makeVariant(pdl::PatternOp pattern, const Choic
       marks.push_back(ops[at]);
       dropped.insert(ops[at]->getOperand(0).getDefiningOp());
     } else {
+      if (Operation *op = ops[at]->getOperand(0).getDefiningOp())
+        op->setAttr(optionalOpAttr, UnitAttr::get(op->getContext()));
       ops[at]->erase();
     }
   for (auto [bit, at] : llvm::enumerate(choices.ordered))

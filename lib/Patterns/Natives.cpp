@@ -85,6 +85,12 @@ StringRef kiln::nearestName(StringRef name, ArrayRef<StringRef> known) {
   return best;
 }
 
+bool kiln::isMeantBy(double wanted, double number) {
+  // As far off as a constant of half type is from the number that it stands for.
+  constexpr double halfPrecision = 1.0 / 2048;
+  return std::abs(number - wanted) <= halfPrecision * std::abs(wanted);
+}
+
 void kiln::writeDeclarations(const NativeTable &table, raw_ostream &os) {
   os << "// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception\n"
         "//\n"

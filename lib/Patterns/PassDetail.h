@@ -30,6 +30,7 @@ template <typename Base> struct RulePass : Base {
   /// Passes are copied for each thread after initialize().
   RulePass(const RulePass &other) : Base(other), tables(other.tables), shared(other.shared) {
     own.rules = other.own.rules;
+    ownEvidence = other.ownEvidence;
   }
 
   mlir::LogicalResult initialize(mlir::MLIRContext *context) final {
@@ -41,12 +42,17 @@ template <typename Base> struct RulePass : Base {
     llvm::append_range(options.disabled, this->disabled);
     DiagnosticEngine diags;
     bool good = tables.library.select(options, *context, {}, diags, own.rules);
+    if (!this->recordFolders.empty())
+      ownEvidence = std::make_shared<OwnEvidence>(*this, own.rules);
     diags.printText(llvm::errs());
     return mlir::success(good);
   }
 
 protected:
   RuleReport &report() { return shared ? *shared : own; }
+  Weigher *weigher() {
+    return shared ? shared->weigher : ownEvidence ? &*ownEvidence->weigher : nullptr;
+  }
   /// Only without a report of a pipeline.
   void explainOwn() {
     if (!shared && this->explain)
@@ -58,8 +64,26 @@ protected:
   RuleTables tables;
 
 private:
+  /// Records of the folders that options name, and no other.
+  struct OwnEvidence {
+    OwnEvidence(const RulePass &pass, const RuleList &rules) {
+      RecordOptions options;
+      options.device = pass.device;
+      options.minSpeedup = pass.minSpeedup;
+      for (const std::string &folder : pass.recordFolders)
+        records.addFolder(folder, diags);
+      weigher.emplace(records, options, "", nullptr, rules, diags);
+    }
+    ~OwnEvidence() { diags.printText(llvm::errs()); }
+
+    DiagnosticEngine diags;
+    RecordLibrary records;
+    std::optional<Weigher> weigher;
+  };
+
   RuleReport *shared;
   RuleReport own;
+  std::shared_ptr<OwnEvidence> ownEvidence;
 };
 
 } // namespace kiln

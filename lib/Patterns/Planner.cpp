@@ -17,15 +17,17 @@ static constexpr unsigned searchBudget = 20000;
 namespace {
 /// Compared from left to right.
 struct Gain {
-  int64_t overGeneric = 0, bytes = 0, ops = 0;
+  /// Picoseconds over the generic fuser.
+  int64_t time = 0;
+  int64_t bytes = 0, ops = 0;
 
-  auto key() const { return std::tie(overGeneric, bytes, ops); }
+  auto key() const { return std::tie(time, bytes, ops); }
   bool operator<(const Gain &other) const { return key() < other.key(); }
   Gain operator+(const Gain &other) const {
-    return {overGeneric + other.overGeneric, bytes + other.bytes, ops + other.ops};
+    return {time + other.time, bytes + other.bytes, ops + other.ops};
   }
   Gain operator-(const Gain &other) const {
-    return {overGeneric - other.overGeneric, bytes - other.bytes, ops - other.ops};
+    return {time - other.time, bytes - other.bytes, ops - other.ops};
   }
 };
 
@@ -79,30 +81,32 @@ static std::string describe(const RuleMatch &match) {
   return match.rule + (match.nodes.empty() ? "" : " at " + match.nodes.back());
 }
 
-/// Drops fired matches, one at a time, as long as the block gets cheaper by it
-/// and is dearer than without any rule.
+/// Drops fired matches, one at a time, as long as the block gets faster by it
+/// and is slower than without any rule.
 static void giveUp(std::vector<Candidate> &candidates, const GenericPlan &generic) {
-  auto costBut = [&](const Candidate *dropped) {
+  // Of the block: the prediction, and what measurements know better.
+  auto timeBut = [&](const Candidate *dropped) {
     SmallVector<ArrayRef<Operation *>> kernels;
+    int64_t knownBetter = 0;
     for (const Candidate &candidate : candidates)
-      if (candidate.match.verdict == Verdict::Fired && &candidate != dropped)
+      if (candidate.match.verdict == Verdict::Fired && &candidate != dropped) {
         kernels.push_back(candidate.ops);
-    GenericPlan::Cost cost = generic.costWith(kernels);
-    return std::pair(cost.bytes, cost.kernels);
+        knownBetter += candidate.match.gain - candidate.predictedGain;
+      }
+    return generic.costWith(kernels).time() - knownBetter;
   };
-  auto none = generic.costWith({});
-  auto limit = std::pair(none.bytes, none.kernels), now = costBut(nullptr);
+  int64_t limit = generic.costWith({}).time(), now = timeBut(nullptr);
   for (Candidate &candidate : candidates) {
     if (now <= limit)
       return;
     if (candidate.match.verdict != Verdict::Fired)
       continue;
-    auto then = costBut(&candidate);
+    int64_t then = timeBut(&candidate);
     if (then >= now)
       continue;
     candidate.match.verdict = Verdict::Lost;
     candidate.match.reason =
-        "with what else fired it moves " + std::to_string(now.first - then.first) + " bytes more";
+        "with what else fired it costs " + std::to_string((now - then) / 1000) + " ns more";
     now = then;
   }
 }
@@ -118,7 +122,7 @@ void kiln::choose(std::vector<Candidate> &candidates, const GenericPlan &generic
     if (!eligible(i))
       continue;
     const Candidate &candidate = candidates[i];
-    gains[i] = {candidate.match.savedOverGeneric, candidate.match.savedBytes,
+    gains[i] = {candidate.match.gain, candidate.match.savedBytes,
                 static_cast<int64_t>(candidate.ops.size())};
     for (Operation *op : candidate.ops)
       byOp[op].push_back(i);

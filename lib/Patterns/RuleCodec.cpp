@@ -37,10 +37,11 @@ StringRef kiln::decodeField(StringRef &bytes) {
 
 std::string kiln::encodeRule(const Rule &rule) {
   std::string bytes;
-  for (StringRef field :
-       {StringRef(rule.name), StringRef(rule.anchor), StringRef(rule.file), StringRef(rule.doc)})
+  for (StringRef field : {StringRef(rule.name), StringRef(rule.anchor), StringRef(rule.file),
+                          StringRef(rule.doc), StringRef(rule.digest)})
     encodeField(bytes, field);
   encodeField(bytes, rule.kind == RuleKind::Fusion ? "fusion" : "algebra");
+  encodeField(bytes, llvm::join(rule.spellings, "\n"));
   encodeField(bytes, llvm::join(rule.kernels, "\n"));
   std::string patterns;
   for (const RulePattern &pattern : rule.patterns) {
@@ -66,7 +67,9 @@ std::shared_ptr<Rule> kiln::decodeRule(StringRef bytes) {
   rule->anchor = decodeField(bytes).str();
   rule->file = decodeField(bytes).str();
   rule->doc = decodeField(bytes).str();
+  rule->digest = decodeField(bytes).str();
   rule->kind = decodeField(bytes) == "fusion" ? RuleKind::Fusion : RuleKind::Algebra;
+  rule->spellings = lines(decodeField(bytes));
   rule->kernels = lines(decodeField(bytes));
   StringRef patterns = decodeField(bytes);
   while (!patterns.empty()) {

@@ -7,18 +7,19 @@
 
 #include "RuleFile.h"
 #include "RuleModule.h"
+#include "TrialLowering.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"
-#include "llvm/Support/CrashRecoveryContext.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include <set>
 
 using namespace mlir;
 using namespace kiln;
@@ -38,7 +39,8 @@ static std::string readSmall(StringRef file) {
 }
 
 static std::string digestOf(StringRef text) {
-  return llvm::toHex(llvm::BLAKE3::hash<32>(llvm::arrayRefFromStringRef(text)));
+  return llvm::toHex(llvm::BLAKE3::hash<32>(llvm::arrayRefFromStringRef(text)),
+                     /*LowerCase=*/true);
 }
 
 //===----------------------------------------------------------------------===//
@@ -172,20 +174,26 @@ struct RuleCompiler::Process {
 // Rules
 //===----------------------------------------------------------------------===//
 
-/// The first comment of a file, but the licence.
-static std::string leadingComment(StringRef text) {
-  std::string doc;
+/// Takes the first comment of a file, but the licence.
+static void readComment(StringRef text, Rule &rule) {
+  bool isSpelling = false;
   for (StringRef line : llvm::split(text, '\n')) {
     line = line.trim();
     if (!line.consume_front("//")) {
-      if (!doc.empty())
-        break;
+      if (!rule.doc.empty())
+        return;
       continue;
     }
-    if (!line.contains("SPDX-License-Identifier") && !line.trim().empty())
-      doc += (doc.empty() ? "" : "\n") + line.trim().str();
+    line = line.trim();
+    if (line.contains("SPDX-License-Identifier") || line.empty())
+      continue;
+    if (line == "Seen in models:")
+      isSpelling = true;
+    else if (isSpelling)
+      rule.spellings.push_back(line.str());
+    else
+      rule.doc += (rule.doc.empty() ? "" : "\n") + line.str();
   }
-  return doc;
 }
 
 namespace {
@@ -227,20 +235,6 @@ private:
 };
 } // namespace
 
-/// libmlir's lowering crashes on some modules that verify: tried once, before
-/// the rule meets others. The context has no threads of its own here.
-static bool lowers(ModuleOp pdl, bool &crashed) {
-  OwningOpRef<ModuleOp> trial = pdl.clone();
-  bool lowered = false;
-  llvm::CrashRecoveryContext::Enable();
-  crashed =
-      !llvm::CrashRecoveryContext().RunSafely([&] { lowered = succeeded(lowerToInterp(*trial)); });
-  llvm::CrashRecoveryContext::Disable();
-  if (crashed)
-    (void)trial.release(); // in an unknown state
-  return lowered && !crashed;
-}
-
 std::shared_ptr<Rule> RuleCompiler::compileText(StringRef file, StringRef text) {
   if (!findTool() || !makeIncludeFolder())
     return nullptr;
@@ -277,30 +271,45 @@ std::shared_ptr<Rule> RuleCompiler::compileText(StringRef file, StringRef text) 
   rule->name = path::stem(file).str();
   rule->anchor = path::filename(here).str();
   rule->file = file.str();
-  rule->doc = leadingComment(text);
+  readComment(text, *rule);
   normalizeResults(*pdl);
   auto kind = classify(*pdl);
   if (failed(kind) || failed(checkModule(*pdl, natives)) ||
       failed(completeModule(*pdl, rule->name, *kind, natives)))
     return failed_("it cannot be completed");
-  bool crashed;
-  if (!lowers(*pdl, crashed))
-    return failed_(crashed ? "its pattern crashes the matcher's compiler"
-                           : "its pattern cannot be compiled");
+  llvm::raw_string_ostream os(rule->bytecode);
+  if (failed(writeBytecodeToFile(*pdl, os)))
+    return failed_("its pattern cannot be written");
+  switch (tryLowering(rule->bytecode, context.getDialectRegistry(), secondsAllowed)) {
+  case Trial::Lowers:
+    break;
+  case Trial::Crashes:
+    return failed_("its pattern crashes the matcher's compiler");
+  case Trial::Untried:
+    return failed_("it cannot be tried: " + std::generic_category().message(errno));
+  case Trial::Fails:
+    // Does no harm here, and says why.
+    (void)lowerToInterp(*pdl);
+    return failed_("its pattern cannot be compiled");
+  }
   rule->kind = *kind;
   rule->kernels = kernelsOf(*pdl);
   for (auto pattern : pdl->getOps<pdl::PatternOp>())
     rule->patterns.push_back({pattern.getSymName()->str(), needsOf(pattern)});
-  llvm::raw_string_ostream os(rule->bytecode);
-  if (failed(writeBytecodeToFile(*pdl, os)))
-    return failed_("its pattern cannot be written");
 
   std::string entry, inputs;
+  std::set<std::string> contents;
   for (const std::string &name : process.filesRead)
     if (path::parent_path(name) != includeFolder) {
+      std::string digest = digestOf(readSmall(name));
       encodeField(inputs, name);
-      encodeField(inputs, digestOf(readSmall(name)));
+      encodeField(inputs, digest);
+      contents.insert(std::move(digest));
     }
+  // Not of where the files are.
+  contents.insert(digestOf(text));
+  contents.insert(digestOf(declarations));
+  rule->digest = digestOf(llvm::join(contents, ","));
   encodeField(entry, inputs);
   encodeField(entry, encodeRule(*rule));
   if (store.store)

@@ -7,7 +7,7 @@
 #ifndef KILN_LIB_PATTERNS_RULEMATCHER_H
 #define KILN_LIB_PATTERNS_RULEMATCHER_H
 
-#include "kiln/Patterns/RuleLibrary.h"
+#include "kiln/Patterns/RuleReport.h"
 #include "mlir/Rewrite/FrozenRewritePatternSet.h"
 #include "mlir/Rewrite/PatternApplicator.h"
 #include "llvm/ADT/StringSet.h"
@@ -18,11 +18,22 @@ namespace kiln {
 /// What patterns may need of a graph (RuleModule.h, needsOf).
 class GraphFeatures {
 public:
+  /// The block must outlive it.
   explicit GraphFeatures(mlir::Block &block);
   bool meet(llvm::ArrayRef<std::string> needs) const;
 
 private:
+  bool holds(llvm::StringRef need) const;
+  bool holdsAttribute(llvm::StringRef need) const;
+  bool holdsNumber(llvm::StringRef need) const;
+
+  mlir::Block &block;
   llvm::StringSet<> held;
+  /// By "kiln.elu{alpha": the texts of the values that the graph has, once they are
+  /// asked for.
+  mutable llvm::StringMap<llvm::StringSet<>> attributes;
+  /// That constants are made of, ascending.
+  std::vector<double> numbers;
 };
 
 /// A native rewrite that fails ends the process unless its rewriter says that
@@ -55,9 +66,11 @@ public:
   /// rewrite of one succeeds.
   mlir::LogicalResult matchAndRewrite(mlir::Operation *op, RuleRewriter &rewriter);
 
+  const MatcherWork &work() const { return done; }
+
 private:
   void addRule(const Rule &rule, const GraphFeatures &graph, mlir::ModuleOp into);
-  void registerFunctions(mlir::PDLPatternModule &module) const;
+  void registerFunctions(mlir::PDLPatternModule &module);
 
   mlir::MLIRContext &context;
   const NativeTable &natives;
@@ -65,6 +78,7 @@ private:
   RuleKind kind;
   RuleActions actions;
   std::set<std::pair<std::string, std::string>> chosen; // rule, pattern
+  MatcherWork done;
   mlir::FrozenRewritePatternSet patterns;
   std::unique_ptr<mlir::PatternApplicator> applicator;
 };

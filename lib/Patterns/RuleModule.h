@@ -61,8 +61,12 @@ mlir::FailureOr<RuleKind> classify(mlir::ModuleOp pdl);
 mlir::LogicalResult completeModule(mlir::ModuleOp pdl, llvm::StringRef rule, RuleKind kind,
                                    const NativeTable &natives);
 
-/// What a graph must hold for the pattern to match: "kiln.add", and
-/// "kiln.add kiln.conv" for an add that reads a conv. Sorted.
+/// The constraint that a constant is a number.
+inline constexpr llvm::StringLiteral splatNative = "Splat";
+
+/// What a graph must hold for the pattern to match: "kiln.add",
+/// "kiln.add kiln.conv" for an add that reads a conv, "= 0.5" for a constant that
+/// is a half, "kiln.elu{alpha = 2.0 : f64}" for one with this attribute. Sorted.
 std::vector<std::string> needsOf(mlir::pdl::PatternOp pattern);
 
 /// Families that the rules of a completed module ask for, sorted.

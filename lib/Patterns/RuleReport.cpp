@@ -14,7 +14,7 @@
 using namespace kiln;
 using llvm::StringRef;
 
-static StringRef verdictName(Verdict verdict) {
+StringRef kiln::verdictName(Verdict verdict) {
   switch (verdict) {
   case Verdict::Fired:
     return "fired";
@@ -42,8 +42,10 @@ static bool applied(const RuleMatch *match) {
 }
 
 static std::string evidence(const RuleMatch &match) {
-  if (match.verdict == Verdict::Refused || match.verdict == Verdict::Rewrote)
+  if (!RuleReport::hasEvidence(match))
     return "";
+  if (match.basis != EvidenceClass::Predicted)
+    return match.recordText;
   return "predicted: " + std::to_string(match.savedBytes) + " bytes less traffic, " +
          std::to_string(match.savedOverGeneric) + " over the generic fuser";
 }
@@ -109,17 +111,29 @@ void RuleReport::printJSON(llvm::raw_ostream &os) const {
                   json.attribute("kernel", match->kernel);
                 if (!match->reason.empty())
                   json.attribute("reason", match->reason);
-                if (match->verdict == Verdict::Fired || match->verdict == Verdict::Lost)
+                if (hasEvidence(*match))
                   json.attributeObject("evidence", [&] {
-                    json.attribute("basis", "predicted");
+                    json.attribute("basis", evidenceName(match->basis));
+                    if (match->basis != EvidenceClass::Predicted) {
+                      json.attribute("speedup", match->speedup);
+                      strings("records", match->records);
+                      json.attribute("text", match->recordText);
+                    }
+                    if (rule->kind == RuleKind::Algebra)
+                      return;
                     json.attribute("saved_bytes", match->savedBytes);
                     json.attribute("saved_over_generic", match->savedOverGeneric);
+                    json.attribute("gain_ps", match->gain);
                   });
                 if (match->verdict == Verdict::Fired)
                   strings("beat", match->beat);
               });
           });
         });
+    });
+    json.attributeObject("work", [&] {
+      json.attribute("patterns", work.patterns);
+      json.attribute("constraints", work.calls);
     });
     json.attributeArray("switched_off", [&] {
       for (const auto &off : switchedOff)

@@ -61,11 +61,12 @@ struct Compiler::State {
 Compiler::Compiler() : state(std::make_unique<State>()) {}
 Compiler::~Compiler() = default;
 
-/// The artefact, or the object in its place.
-static bool writeBoth(Compilation &c, Stage soOrObj, StringRef output, StringRef header) {
-  if (!c.announceOutput(output) || (!header.empty() && !c.announceOutput(header)))
+/// The artefact in one of its forms, and its header.
+static bool writeBoth(Compilation &c, Stage form, StringRef output, StringRef header) {
+  if (!c.readSigningKey() || !c.announceOutput(output) ||
+      (!header.empty() && !c.announceOutput(header)))
     return false;
-  return c.run(Phase::Generate, Phase::Link) && c.link(soOrObj, output, header);
+  return c.run(Phase::Generate, Phase::Link) && c.link(form, output, header);
 }
 
 bool Compiler::compile(StringRef model, StringRef output, StringRef header,
@@ -74,10 +75,11 @@ bool Compiler::compile(StringRef model, StringRef output, StringRef header,
                      [&](Compilation &c) { return writeBoth(c, Stage::So, output, header); });
 }
 
-bool Compiler::compileObject(StringRef model, StringRef output, StringRef header,
-                             const CompileOptions &options, kiln::DiagnosticEngine &diags) {
+bool Compiler::compileStatic(StringRef model, Stage objOrArchive, StringRef output,
+                             StringRef header, const CompileOptions &options,
+                             kiln::DiagnosticEngine &diags) {
   return state->with(model, options, diags,
-                     [&](Compilation &c) { return writeBoth(c, Stage::Obj, output, header); });
+                     [&](Compilation &c) { return writeBoth(c, objOrArchive, output, header); });
 }
 
 bool Compiler::compileGraph(function_ref<OwningOpRef<ModuleOp>(MLIRContext &)> make,
@@ -86,6 +88,18 @@ bool Compiler::compileGraph(function_ref<OwningOpRef<ModuleOp>(MLIRContext &)> m
   return state->with("graph", options, diags, [&](Compilation &c) {
     return c.startFrom(make(state->context)) && writeBoth(c, Stage::So, output, "");
   });
+}
+
+std::optional<GraphSummary>
+Compiler::summarizeGraph(function_ref<OwningOpRef<ModuleOp>(MLIRContext &)> make,
+                         const CompileOptions &options, kiln::DiagnosticEngine &diags) {
+  std::optional<GraphSummary> summary;
+  state->with("graph", options, diags, [&](Compilation &c) {
+    if (c.startFrom(make(state->context)) && c.run(Phase::Plan, Phase::Plan))
+      summary = c.summarize();
+    return summary.has_value();
+  });
+  return summary;
 }
 
 bool Compiler::emit(StringRef model, Stage stage, StringRef output, const CompileOptions &options,

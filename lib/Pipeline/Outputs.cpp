@@ -71,6 +71,7 @@ bool Compilation::print(Stage stage, raw_ostream &os) {
     os << "# program\n" << programAssembly;
     return true;
   case Stage::Obj:
+  case Stage::Archive:
   case Stage::So:
     break;
   }
@@ -132,8 +133,20 @@ LinkInputs Compilation::linkInputs(StringRef output) {
   return inputs;
 }
 
-bool Compilation::writeLinked(Stage soOrObj, StringRef output, StringRef header) {
-  bool shared = soOrObj == Stage::So;
+bool Compilation::readSigningKey() {
+  if (options.signingKey.empty())
+    return true;
+  auto key = SigningKey::read(options.signingKey);
+  if (!key) {
+    diags.report(Diag::UnusableKey, options.signingKey, llvm::toString(key.takeError()));
+    return false;
+  }
+  signingKey = std::make_unique<SigningKey>(std::move(*key));
+  return true;
+}
+
+bool Compilation::writeLinked(Stage form, StringRef output, StringRef header) {
+  bool shared = form == Stage::So;
   llvm::Expected<std::string> linked = [&] {
     PhaseTimer::Scope scope(timer, "lld");
     return shared ? linkShared(linkInputs(output)) : linkRelocatable(linkInputs(output));
@@ -161,7 +174,12 @@ bool Compilation::writeLinked(Stage soOrObj, StringRef output, StringRef header)
     if (llvm::Error error = headerFile->write(0, StringRef(text)))
       return failToWrite(header, std::move(error));
   }
-  if (llvm::Error error = writeArtefact(output, *linked, segments, shared ? 0555 : 0666))
+  ArtefactForm artefact;
+  artefact.mode = shared ? 0555 : 0666;
+  artefact.key = shared ? signingKey.get() : nullptr;
+  if (form == Stage::Archive)
+    artefact.member = (llvm::sys::path::stem(output) + ".o").str();
+  if (llvm::Error error = writeArtefact(output, *linked, segments, artefact))
     return failToWrite(output, std::move(error));
   if (headerFile)
     if (llvm::Error error = headerFile->commit())

@@ -43,6 +43,7 @@ Phase kiln::phaseOf(Stage stage) {
   case Stage::Asm:
     return Phase::Generate;
   case Stage::Obj:
+  case Stage::Archive:
   case Stage::So:
     return Phase::Link;
   }
@@ -222,25 +223,32 @@ RuleStore Compilation::ruleStore() {
 }
 
 bool Compilation::fuse() {
-  RuleReport own;
-  RuleReport &report = options.ruleReport ? *options.ruleReport : own;
   report = {};
   {
     PhaseTimer::Scope scope(timer, "rules");
     if (!tables.library.select(options.rules, context, ruleStore(), diags, report.rules))
       return false;
+    prepareEvidence();
   }
   if (options.cuda.isWanted) {
     device.emplace();
     device->module = module->clone();
     RuleReport deviceReport;
     deviceReport.rules = report.rules;
-    if (!fuse(*device->module, deviceReport))
+    // Kernels that only processors have. Elements of the same ops, computed one
+    // by one, are worse there than those of the ops that these rules replace.
+    llvm::erase_if(deviceReport.rules, [](const auto &rule) {
+      return rule->anchor == "attention" || rule->anchor == "rows";
+    });
+    if (!fuse(*device->module, deviceReport)) {
+      finishEvidence();
       return false;
+    }
   }
   bool fused = fuse(*module, report);
   for (const auto &[rule, text] : report.switchedOff)
     diags.report(Diag::RuleSwitchedOff, rule, text);
+  finishEvidence();
   return fused;
 }
 
@@ -363,9 +371,7 @@ bool Compilation::generateProgram(plan::ProgramOp program) {
   return true;
 }
 
-/// The text without the names of resources: they are numbered over all that a
-/// context has seen, and what they hold is in the digest anyway.
-static std::string withoutResourceNames(StringRef text) {
+std::string kiln::withoutResourceNames(StringRef text) {
   constexpr StringLiteral start = "dense_resource<";
   std::string result;
   for (size_t at; (at = text.find(start)) != StringRef::npos;) {
@@ -400,9 +406,11 @@ void Compilation::fillInfo() {
       hash.update(image.arch);
       hash.update(image.bytes);
     }
+  // What resources hold follows.
   hash.update(withoutResourceNames(text));
   for (const WeightSegment &segment : segments)
     hash.update(segment.data);
   auto digest = hash.final();
   std::copy(digest.begin(), digest.end(), info.digest);
+  info.manifest = writeManifest(makeManifest());
 }

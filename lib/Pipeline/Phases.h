@@ -12,6 +12,7 @@
 #include "kiln/Target/CUDA/KernelEmitter.h"
 #include "kiln/Target/Link/Artefact.h"
 #include "kiln/Target/Link/Link.h"
+#include "kiln/Target/Link/Manifest.h"
 #include "kiln/Target/Link/ModelHeader.h"
 #include "kiln/Target/Program/Program.h"
 #include "mlir/IR/Diagnostics.h"
@@ -25,6 +26,10 @@ struct CompilerTables : PassTables {
   ImportTable importers;
 };
 
+/// The text without the names of resources: they are numbered over all that a
+/// context has seen.
+std::string withoutResourceNames(llvm::StringRef text);
+
 /// The phases of Compilation.h over what they make. A phase that fails has
 /// reported why.
 class Compilation {
@@ -32,11 +37,14 @@ public:
   Compilation(mlir::MLIRContext &context, const CompilerTables &tables, KernelCompiler &compiler,
               llvm::StringRef path, const CompileOptions &options, DiagnosticEngine &diags)
       : context(context), tables(tables), compiler(compiler), path(path), options(options),
-        diags(diags), timer(options.timer ? *options.timer : ownTimer) {}
+        diags(diags), timer(options.timer ? *options.timer : ownTimer),
+        report(options.ruleReport ? *options.ruleReport : ownReport) {}
 
   /// The file that will be written: fails at once when that is the model, or
   /// cannot be made.
   bool announceOutput(llvm::StringRef output);
+  /// Reads the key that the options name, if any.
+  bool readSigningKey();
   /// Takes a graph in the place of a model's; false for none.
   bool startFrom(mlir::OwningOpRef<mlir::ModuleOp> graph) {
     module = std::move(graph);
@@ -49,10 +57,12 @@ public:
   bool run(Phase last, Phase goal);
 
   /// The link phase, after Generate.
-  bool link(Stage soOrObj, llvm::StringRef output, llvm::StringRef header) {
-    return within(Phase::Link, Phase::Link, [&] { return writeLinked(soOrObj, output, header); });
+  bool link(Stage form, llvm::StringRef output, llvm::StringRef header) {
+    return within(Phase::Link, Phase::Link, [&] { return writeLinked(form, output, header); });
   }
-  /// After the stage's phase; not Obj and So.
+  /// After Plan.
+  std::optional<GraphSummary> summarize();
+  /// After the stage's phase; for texts.
   bool print(Stage stage, llvm::raw_ostream &os);
   bool writeText(Stage stage, llvm::StringRef output);
 
@@ -73,7 +83,16 @@ private:
   bool setBatchSymbol();
   bool noteBatch();
   RuleStore ruleStore();
+
+  // Evidence.cpp
+  void prepareEvidence();
+  std::optional<std::string> emittedHash(const Rule &rule, const Measurement &measurement);
+  void finishEvidence();
+
   void fillInfo();
+
+  // Manifest.cpp
+  Manifest makeManifest();
 
   // Device.cpp
   const cuda::DeviceFacts &scheduledDevice();
@@ -84,7 +103,7 @@ private:
   void printDeviceKernels(llvm::raw_ostream &os);
 
   // Outputs.cpp
-  bool writeLinked(Stage soOrObj, llvm::StringRef output, llvm::StringRef header);
+  bool writeLinked(Stage form, llvm::StringRef output, llvm::StringRef header);
   LinkInputs linkInputs(llvm::StringRef output);
   ModelHeaderInfo headerInfo(llvm::StringRef stem);
   bool writeTemps(Phase phase);
@@ -118,6 +137,11 @@ private:
   std::vector<Complaint> complaints;
 
   std::unique_ptr<onnx::Model> model;
+  /// Where options.ruleReport is not given.
+  RuleReport ownReport;
+  RecordLibrary records;
+  std::optional<Weigher> weigher;
+  RuleReport &report;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   std::vector<CompiledKernel> kernels;
   ProgramLayout layout;
@@ -125,6 +149,7 @@ private:
   ModuleInfo info;
   llvm::SmallVector<char, 0> programObject;
   std::string programIR, programAssembly;
+  std::unique_ptr<SigningKey> signingKey;
 
   /// The plan for a device, from the graph that `module` had after import.
   struct DevicePlan {

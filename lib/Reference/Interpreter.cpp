@@ -48,14 +48,18 @@ FailureOr<SmallVector<TensorData>> Interpreter::run(Block &block) {
 LogicalResult Interpreter::run(Operation *op) {
   if (!spend())
     return failure();
+  auto setConstant = [&](Value value) {
+    ElementsAttr constant = constantOf(value);
+    auto data = constant ? tensorDataOf(constant) : std::nullopt;
+    if (data)
+      values[value] = *data;
+    return success(data.has_value());
+  };
+  if (op->hasTrait<OpTrait::ConstantLike>())
+    return setConstant(op->getResult(0));
   for (Value operand : op->getOperands())
-    if (!values.contains(operand)) {
-      ElementsAttr constant = constantOf(operand);
-      auto data = constant ? tensorDataOf(constant) : std::nullopt;
-      if (!data)
-        return failure();
-      values[operand] = *data;
-    }
+    if (!values.contains(operand) && failed(setConstant(operand)))
+      return failure();
   if (isa<BindOp, RequireOp>(op))
     return runSymbolOp(op);
   if (isa<IfOp>(op))

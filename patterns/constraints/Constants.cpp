@@ -13,10 +13,6 @@
 using namespace mlir;
 using namespace kiln;
 
-/// Exporters write 0.7071, 1.4142135 and the like: as far off as a constant of
-/// half type is from the number that it stands for.
-static constexpr double halfPrecision = 1.0 / 2048;
-
 static bool isConstant(Value value) { return matchPattern(value, m_Constant()); }
 
 /// A float constant whose elements are all one number, as f64.
@@ -30,10 +26,7 @@ static Attribute scalarOf(Value value) {
 static bool isSplatOf(Value value, Attribute wanted) {
   auto number = splatOf(value);
   auto attr = dyn_cast<FloatAttr>(wanted);
-  if (!number || !attr)
-    return false;
-  double want = attr.getValueAsDouble();
-  return std::abs(*number - want) <= halfPrecision * std::abs(want);
+  return number && attr && isMeantBy(attr.getValueAsDouble(), *number);
 }
 
 /// Products and sums of two such constants neither overflow nor vanish.

@@ -58,6 +58,11 @@ void registerBuildNatives(NativeTable &table);
 } // namespace kiln
 
 void kiln::registerBuildNatives(NativeTable &table) {
+  table.rewrite("WithOperand", {"like", "operand"},
+                "An op as `like` with the same attributes, on another single operand.",
+                [](PatternRewriter &rewriter, Operation *like, Value operand) {
+                  return withOperands(rewriter, like, operand);
+                });
   table.rewrite("WithOperands", {"like", "operands"},
                 "An op as `like` with the same attributes, on other operands.", withOperands);
   table.rewrite("AcrossFilters", {"vector", "filter"},

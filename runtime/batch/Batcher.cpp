@@ -117,6 +117,11 @@ Batcher::Batcher(kiln_model *model) : model(model) { api = &table; }
 kiln_status_t Batcher::setUp(const kiln_batcher_options &given, ErrorText &error) {
   options = given;
   options.error = nullptr;
+  pinWorkers = options.cpus || (options.flags & KILN_BATCHER_PIN);
+  if (pinWorkers && !cpus.parse(options.cpus))
+    return error.fail(KILN_INVALID_ARGUMENT, "cpus: '%s' is no list of CPUs that may be used",
+                      options.cpus ? options.cpus : "");
+  options.cpus = nullptr; // the caller's, gone after this call
   size_t numDims = 0;
   for (; const kiln_tensor_spec *spec = kiln_model_input(model, numInputs); ++numInputs)
     numDims += spec->rank;
@@ -271,27 +276,6 @@ kiln_status_t Batcher::setLoad(double memory, double throttle) {
   return KILN_OK;
 }
 
-void Batcher::fillStats(kiln_batcher_stats &out) {
-  kiln_batcher_stats stats;
-  {
-    Locked locked(lock);
-    stats = counts;
-    stats.splits = scheduler.splits;
-    stats.closed_early = scheduler.closedEarly;
-    stats.batch_limit = scheduler.load.limit();
-    stats.level = scheduler.load.level();
-    stats.degradations = scheduler.load.degradations;
-    stats.recoveries = scheduler.load.recoveries;
-  }
-  stats.refused_full = refusedFull.load(std::memory_order_relaxed);
-  stats.refused_rate = refusedRate.load(std::memory_order_relaxed);
-  stats.refused_deadline = refusedDeadline.load(std::memory_order_relaxed);
-  stats.accepted = accepted.load(std::memory_order_relaxed);
-  stats.waiting = uint32_t(std::max(waitingCount.load(std::memory_order_relaxed), 0));
-  stats.struct_size = std::min(out.struct_size, sizeof stats);
-  std::memcpy(&out, &stats, stats.struct_size);
-}
-
 //===----------------------------------------------------------------------===//
 // Table
 //===----------------------------------------------------------------------===//
@@ -334,6 +318,10 @@ constinit const kiln_batcher_api Batcher::table = {
       else
         std::memset(reinterpret_cast<char *>(stats) + sizeof(size_t), 0,
                     stats->struct_size - std::min(stats->struct_size, sizeof(size_t)));
+    },
+    [](kiln_batcher *batcher, char *text, size_t size) {
+      Visit visit(of(batcher));
+      return of(batcher).inParent() ? of(batcher).writeText(text, size) : 0;
     },
 };
 

@@ -52,7 +52,10 @@ private:
   kiln_status_t close(uint32_t how);
   kiln_status_t drain(uint64_t timeoutMicroseconds);
   kiln_status_t setLoad(double memory, double throttle);
+
+  // Figures.cpp
   void fillStats(kiln_batcher_stats &stats);
+  size_t writeText(char *text, size_t size);
 
   struct WorkerStart {
     Batcher *batcher;
@@ -114,6 +117,8 @@ private:
   uint64_t born = 0;
   uint32_t numInputs = 0, numOutputs = 0;
   kiln_batcher_options options = {};
+  bool pinWorkers = false;
+  CpuList cpus;
   uint64_t rowInterval = 0, burstTime = 0; ///< of the token bucket; 0: no limit
 
   Array<Request> places;

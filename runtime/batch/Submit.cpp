@@ -232,6 +232,7 @@ void Batcher::complete(Request &request, kiln_status_t status, const DLTensor *c
       ++counts.completed;
       counts.late += now > request.deadline;
       countInto(counts.total_times, KILN_BATCHER_TIMES, now - request.arrival);
+      counts.total_ns += now - request.arrival;
       break;
     case KILN_CANCELLED:
       ++counts.cancelled;

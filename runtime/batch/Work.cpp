@@ -18,8 +18,8 @@ void Batcher::ring(uint32_t wake) {
 void *Batcher::enterWorker(void *opaque) {
   const auto *start = static_cast<WorkerStart *>(opaque);
   Batcher &batcher = *start->batcher;
-  if (batcher.options.flags & KILN_BATCHER_PIN)
-    pinThread(start->index);
+  if (batcher.pinWorkers)
+    batcher.cpus.pin(start->index);
   batcher.workerLoop(start->index);
   return nullptr;
 }
@@ -139,8 +139,10 @@ Batcher::Served Batcher::serve(Lane &lane, bool mayHold, uint64_t &until) {
     int32_t wholeRequests = 0;
     for (uint32_t i = 0; i != lane.batch.count; ++i) {
       const BatchItem &item = lane.batch.items[i];
-      if (item.firstRow == 0)
+      if (item.firstRow == 0) {
         countInto(counts.queue_times, KILN_BATCHER_TIMES, now - item.request->arrival);
+        counts.queue_ns += now - item.request->arrival;
+      }
       wholeRequests += item.request->rowsTaken == item.request->rows;
     }
     waitingCount.fetch_sub(wholeRequests, std::memory_order_seq_cst);

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 #include "Metrics.h"
 
+#include "MetricsText.h"
 #include "Model.h"
 
 #include <algorithm>
+#include <cstdarg>
 #include <cstdio>
 #include <cstring>
 
@@ -63,86 +65,84 @@ void Metrics::fill(kiln_metrics &out) {
 
 namespace {
 
-/// Appends to the caller's memory, and counts what did not fit.
-class MetricsText {
-public:
-  MetricsText(const char *model, char *out, size_t size) : model(model), out(out), size(size) {
-    if (out && size)
-      *out = 0;
-  }
+/// From 1 us to 17 s; what lies outside is in the first and the last.
+constexpr uint32_t kFirstTime = 9, kLastTime = 33;
 
-  void head(const char *name, const char *type, const char *help) {
-    print("# HELP kiln_%s %s\n# TYPE kiln_%s %s\n", name, help, name, type);
-  }
-  /// `labels` starts with a comma, or is empty.
-  void sample(const char *name, const char *labels, uint64_t value) {
-    print("kiln_%s{model=\"", name);
-    escape(model);
-    print("\"%s} %llu\n", labels, static_cast<unsigned long long>(value));
-  }
-  void single(const char *name, const char *type, const char *help, uint64_t value) {
-    head(name, type, help);
-    sample(name, "", value);
-  }
-  void times(const kiln_metrics &metrics);
+} // namespace
 
-  size_t length() const { return used; }
+void MetricsText::print(const char *format, ...) {
+  va_list args;
+  va_start(args, format);
+  size_t room = out && used < size ? size - used : 0;
+  int written = std::vsnprintf(room ? out + used : nullptr, room, format, args);
+  va_end(args);
+  used += written > 0 ? size_t(written) : 0;
+}
 
-  [[gnu::format(printf, 2, 3)]] void print(const char *format, ...) {
-    va_list args;
-    va_start(args, format);
-    size_t room = out && used < size ? size - used : 0;
-    int written = std::vsnprintf(room ? out + used : nullptr, room, format, args);
-    va_end(args);
-    used += written > 0 ? size_t(written) : 0;
+void MetricsText::beginSample(const char *name, const char *labels) {
+  print("kiln_%s{model=\"", name);
+  for (const char *at = model; *at; ++at) {
+    if (*at == '\n')
+      print("\\n");
+    else
+      print(*at == '"' || *at == '\\' ? "\\%c" : "%c", *at);
   }
+  print("\"%s} ", labels);
+}
 
-private:
-  void escape(const char *text) {
-    for (; *text; ++text) {
-      if (*text == '\n')
-        print("\\n");
-      else
-        print(*text == '"' || *text == '\\' ? "\\%c" : "%c", *text);
-    }
+void MetricsText::sample(const char *name, const char *labels, uint64_t value) {
+  beginSample(name, labels);
+  print("%llu\n", static_cast<unsigned long long>(value));
+}
+
+void MetricsText::histogram(const char *name, const char *help, const uint64_t *buckets,
+                            uint32_t first, uint32_t last, uint32_t count, uint64_t sum,
+                            bool isTime) {
+  head(name, "histogram", help);
+  uint64_t below = 0;
+  char part[64], labels[64], limit[32];
+  std::snprintf(part, sizeof part, "%s_bucket", name);
+  for (uint32_t i = 0; i != count; ++i) {
+    below += buckets[i];
+    if (i < first || i > last)
+      continue;
+    if (isTime)
+      formatSeconds(limit, uint64_t(2) << i);
+    else // counts are whole: the largest below the next power of two
+      std::snprintf(limit, sizeof limit, "%llu",
+                    static_cast<unsigned long long>((uint64_t(2) << i) - 1));
+    std::snprintf(labels, sizeof labels, ",le=\"%s\"", limit);
+    sample(part, labels, below);
   }
+  sample(part, ",le=\"+Inf\"", below);
+  std::snprintf(part, sizeof part, "%s_sum", name);
+  if (isTime) {
+    formatSeconds(limit, sum);
+    beginSample(part, "");
+    print("%s\n", limit);
+  } else {
+    sample(part, "", sum);
+  }
+  std::snprintf(part, sizeof part, "%s_count", name);
+  sample(part, "", below);
+}
 
-  const char *model;
-  char *out;
-  size_t size;
-  size_t used = 0;
-};
+void MetricsText::times(const char *name, const char *help, const uint64_t *buckets, uint32_t count,
+                        uint64_t sum) {
+  histogram(name, help, buckets, kFirstTime, kLastTime, count, sum, true);
+}
 
-/// Seconds without floating point, whose text would depend on the locale.
-void formatSeconds(char (&text)[32], uint64_t nanoseconds) {
+void MetricsText::sizes(const char *name, const char *help, const uint64_t *buckets, uint32_t count,
+                        uint64_t sum) {
+  histogram(name, help, buckets, 0, count - 1, count, sum, false);
+}
+
+void MetricsText::formatSeconds(char (&text)[32], uint64_t nanoseconds) {
   constexpr uint64_t second = 1000000000;
   std::snprintf(text, sizeof text, "%llu.%09llu",
                 static_cast<unsigned long long>(nanoseconds / second),
                 static_cast<unsigned long long>(nanoseconds % second));
 }
-
-void MetricsText::times(const kiln_metrics &metrics) {
-  head("run_seconds", "histogram", "Length of runs, of sessions that time them");
-  uint64_t below = 0;
-  char seconds[32], labels[48];
-  // From 1 us to 17 s; what lies outside is in the first and the last.
-  for (uint32_t i = 0; i != KILN_METRICS_TIME_BUCKETS; ++i) {
-    below += metrics.times[i];
-    if (i < 9 || i > 33)
-      continue;
-    formatSeconds(seconds, uint64_t(2) << i);
-    std::snprintf(labels, sizeof labels, ",le=\"%s\"", seconds);
-    sample("run_seconds_bucket", labels, below);
-  }
-  sample("run_seconds_bucket", ",le=\"+Inf\"", metrics.timed_runs);
-  formatSeconds(seconds, metrics.run_time_ns);
-  print("kiln_run_seconds_sum{model=\"");
-  escape(model);
-  print("\"} %s\n", seconds);
-  sample("run_seconds_count", "", metrics.timed_runs);
-}
-
-} // namespace
 
 size_t writeMetrics(Model &model, char *text, size_t size) {
   MetricsText out(model.module.name, text, size);
@@ -160,7 +160,8 @@ size_t writeMetrics(Model &model, char *text, size_t size) {
       out.sample("run_failures_total", labels, metrics.failures[i]);
   }
   out.single("plans_total", "counter", "Shape tuples that had to be planned", metrics.plans);
-  out.times(metrics);
+  out.times("run_seconds", "Length of runs, of sessions that time them", metrics.times,
+            KILN_METRICS_TIME_BUCKETS, metrics.run_time_ns);
 
   kiln_pool_stats pool = {};
   pool.struct_size = sizeof pool;

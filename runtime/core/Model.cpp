@@ -289,6 +289,8 @@ void Model::fillInfo(kiln_model_info &out) const {
   info.weights_size = module.weights_size;
   info.separable = module.batch_axes != nullptr;
   info.batch_obstacle = module.batch_obstacle;
+  info.manifest = orEmpty(module.manifest);
+  info.manifest_size = module.manifest_size;
   std::memcpy(&out, &info, info.struct_size);
 }
 

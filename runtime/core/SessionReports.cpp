@@ -41,6 +41,13 @@ kiln_status_t Session::resetProfile() {
   return withProfile([&] { profile.reset(); });
 }
 
+/// Launches whose step is before this one.
+static uint32_t launchesBefore(const kiln_module &module, uint32_t step) {
+  const uint32_t *steps = module.launch_steps;
+  return steps ? uint32_t(std::lower_bound(steps, steps + module.num_launches, step) - steps)
+               : std::min(step, module.num_launches);
+}
+
 kiln_status_t Session::describePlan(kiln_memory_plan &out, kiln_plan_buffer *buffers,
                                     uint32_t capacity) {
   if (!enter())
@@ -72,13 +79,14 @@ kiln_status_t Session::describePlan(kiln_memory_plan &out, kiln_plan_buffer *buf
     const kiln_module_buffer &buffer = module.buffers[i];
     kiln_plan_buffer &row = buffers[i];
     row = {};
-    bool known = buffer.first < module.num_launches;
-    row.kernel = known ? module.launches[buffer.first].kernel : "";
-    row.nodes = known ? module.launches[buffer.first].nodes : "";
+    uint32_t writer = module.buffer_writers ? module.buffer_writers[i] : module.num_launches;
+    bool known = writer < module.num_launches;
+    row.kernel = known ? module.launches[writer].kernel : "";
+    row.nodes = known ? module.launches[writer].nodes : "";
     row.offset = plan->offsets[i];
     row.bytes = sizes[i];
-    row.first = buffer.first;
-    row.last = buffer.last;
+    row.first = launchesBefore(module, buffer.first);
+    row.last = std::max(launchesBefore(module, buffer.last + 1), row.first + 1) - 1;
   }
   std::memcpy(&out, &summary, summary.struct_size);
   leave();

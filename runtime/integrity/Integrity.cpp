@@ -13,6 +13,8 @@
 
 namespace kiln::rt {
 
+static constexpr uint64_t kMillisecond = 1000000;
+
 static void bump(std::atomic<uint64_t> &count, uint64_t by = 1) {
   count.fetch_add(by, std::memory_order_relaxed);
 }
@@ -20,28 +22,50 @@ static void bump(std::atomic<uint64_t> &count, uint64_t by = 1) {
 kiln_status_t Integrity::create(const kiln_integrity_options &options, kiln_event_fn eventFn,
                                 void *user, ErrorText &error) {
   constexpr uint32_t mostFindings = 1000000, mostMilliseconds = 86400000;
-  if (options.rate > KILN_CHECK_EVERY_RUN)
+  if (options.rate > KILN_CHECK_BACKGROUND)
     return error.fail(KILN_INVALID_ARGUMENT, "rate: %u is none", options.rate);
   if (options.flags & ~uint32_t(KILN_INTEGRITY_KEYED))
     return error.fail(KILN_INVALID_ARGUMENT, "flags: unknown bits in 0x%x", options.flags);
   if (options.breaker_threshold > mostFindings)
     return error.fail(KILN_INVALID_ARGUMENT, "breaker_threshold: %u is above %u",
                       options.breaker_threshold, mostFindings);
-  if (options.breaker_window_ms > mostMilliseconds || options.breaker_open_ms > mostMilliseconds)
-    return error.fail(KILN_INVALID_ARGUMENT, "breaker times: more than a day");
+  if (options.breaker_window_ms > mostMilliseconds || options.breaker_open_ms > mostMilliseconds ||
+      options.background_round_ms > mostMilliseconds)
+    return error.fail(KILN_INVALID_ARGUMENT, "times of breaker and background: more than a day");
   rate = options.rate;
   reload = options.reload;
   reloadUser = options.reload_user;
   onEvent = eventFn;
   onEventUser = user;
   auto orDefault = [](uint32_t value, uint32_t otherwise) { return value ? value : otherwise; };
-  constexpr uint64_t millisecond = 1000000;
   breaker.configure(orDefault(options.breaker_threshold, 3),
-                    orDefault(options.breaker_window_ms, 60000) * millisecond,
-                    orDefault(options.breaker_open_ms, 1000) * millisecond);
+                    orDefault(options.breaker_window_ms, 60000) * kMillisecond,
+                    orDefault(options.breaker_open_ms, 1000) * kMillisecond);
   if (kiln_status_t status = chooseOutputs(options, error))
     return status;
-  return weights.create(options.flags & KILN_INTEGRITY_KEYED, error);
+  kiln_status_t status = weights.create(options.flags & KILN_INTEGRITY_KEYED, error);
+  if (status == KILN_OK && rate == KILN_CHECK_BACKGROUND && weights.numParts())
+    status = startWatcher(orDefault(options.background_round_ms, 60000), error);
+  return status;
+}
+
+kiln_status_t Integrity::startWatcher(uint32_t roundMs, ErrorText &error) {
+  // Not more often than the kernel's timers are worth.
+  uint64_t parts = weights.numParts(), round = roundMs * kMillisecond;
+  uint64_t turns = std::min<uint64_t>(parts, roundMs);
+  partsAtOnce = (parts + turns - 1) / turns;
+  return watcher.start(checkInBackground, this, round / turns)
+             ? KILN_OK
+             : error.fail(KILN_OUT_OF_MEMORY, "no thread to check weights in the background");
+}
+
+void Integrity::checkInBackground(void *opaque) {
+  auto &self = *static_cast<Integrity *>(opaque);
+  // What it finds is told by events and figures, and decided by the breaker.
+  ErrorText error;
+  bool mended = false;
+  uint64_t first = self.cursor.fetch_add(self.partsAtOnce, std::memory_order_relaxed);
+  (void)self.checkParts(first, self.partsAtOnce, mended, error);
 }
 
 kiln_status_t Integrity::chooseOutputs(const kiln_integrity_options &options, ErrorText &error) {
@@ -132,7 +156,7 @@ kiln_status_t Integrity::afterRun(uint64_t mendsBefore, uint64_t elapsed, bool &
 
 kiln_status_t Integrity::checkAfterRun(uint64_t elapsed, bool &mended, ErrorText &error) {
   uint64_t parts = weights.numParts();
-  if (rate == KILN_CHECK_NEVER || !parts)
+  if (rate == KILN_CHECK_NEVER || rate == KILN_CHECK_BACKGROUND || !parts)
     return KILN_OK;
   if (rate == KILN_CHECK_EVERY_RUN)
     return checkParts(0, parts, mended, error);
@@ -148,7 +172,7 @@ kiln_status_t Integrity::check(uint64_t bytes, ErrorText &error) {
   uint64_t parts = weights.numParts();
   uint64_t due = bytes / WeightGuard::kPart + (bytes % WeightGuard::kPart != 0);
   due = due ? std::min(due, parts) : parts;
-  bool mended;
+  bool mended = false;
   return parts ? checkParts(cursor.fetch_add(due, std::memory_order_relaxed), due, mended, error)
                : KILN_OK;
 }

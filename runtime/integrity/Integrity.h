@@ -8,6 +8,7 @@
 #define KILN_RUNTIME_INTEGRITY_INTEGRITY_H
 
 #include "Breaker.h"
+#include "Watcher.h"
 #include "WeightGuard.h"
 #include "kiln-c/Event.h"
 
@@ -44,6 +45,8 @@ public:
   void fillStats(kiln_integrity_stats &stats) const;
 
 private:
+  kiln_status_t startWatcher(uint32_t roundMs, ErrorText &error);
+  static void checkInBackground(void *self);
   kiln_status_t chooseOutputs(const kiln_integrity_options &options, ErrorText &error);
   kiln_status_t probe(ErrorText &error);
   kiln_status_t checkAfterRun(uint64_t elapsed, bool &mended, ErrorText &error);
@@ -78,6 +81,9 @@ private:
   std::atomic<uint64_t> recomputed{0};
   std::atomic<uint64_t> refused{0};
   std::atomic<uint64_t> notFinite{0};
+  uint64_t partsAtOnce = 0;
+  /// Last, so that it ends before what it uses.
+  Watcher watcher;
 };
 
 } // namespace kiln::rt

@@ -88,7 +88,7 @@ const kiln_artefact_note *findNote(const uint8_t *code, const ElfLayout &layout,
       if (size > left)
         break;
       if (header.n_type == KILN_NOTE_TYPE && header.n_namesz == sizeof KILN_NOTE_OWNER &&
-          header.n_descsz >= sizeof(kiln_artefact_note) &&
+          header.n_descsz >= KILN_NOTE_SIZE_1_0 &&
           std::memcmp(at + sizeof header, KILN_NOTE_OWNER, sizeof KILN_NOTE_OWNER) == 0)
         return reinterpret_cast<const kiln_artefact_note *>(at + sizeof header + name);
       strange |= header.n_namesz != 4 || std::memcmp(at + sizeof header, "GNU", 4) != 0;
@@ -99,6 +99,27 @@ const kiln_artefact_note *findNote(const uint8_t *code, const ElfLayout &layout,
   return nullptr;
 }
 
+/// The manifest that the note names lies in the code, ends where it says, and is of
+/// a format that readers of this version know.
+kiln_status_t checkManifest(const uint8_t *code, const ElfLayout &layout,
+                            const kiln_artefact_note *place, ErrorText &error) {
+  kiln_artefact_note note;
+  uint64_t at = uint64_t(reinterpret_cast<const uint8_t *>(place) - code);
+  if (layout.codeEnd - at < sizeof note)
+    return error.fail(KILN_CORRUPT, "its note is damaged");
+  std::memcpy(&note, place, sizeof note);
+  if (!note.manifest_offset && !note.manifest_size)
+    return KILN_OK;
+  constexpr char start[] = "{\"format\":\"kiln-manifest 1.";
+  uint64_t begin = note.manifest_offset, size = note.manifest_size;
+  if (begin >= layout.codeEnd || size >= layout.codeEnd - begin || size < sizeof start ||
+      code[begin + size] != 0 || std::memchr(code + begin, 0, size))
+    return error.fail(KILN_CORRUPT, "its manifest is not where the note says");
+  if (std::memcmp(code + begin, start, sizeof start - 1) != 0 || code[begin + size - 1] != '}')
+    return error.fail(KILN_CORRUPT, "its manifest is none of kiln-manifest 1");
+  return KILN_OK;
+}
+
 kiln_status_t checkNote(const uint8_t *code, const ElfLayout &layout, ErrorText &error) {
   bool strange = false;
   const kiln_artefact_note *place = findNote(code, layout, strange);
@@ -106,8 +127,8 @@ kiln_status_t checkNote(const uint8_t *code, const ElfLayout &layout, ErrorText 
     return error.fail(KILN_CORRUPT, "its note is damaged");
   if (!place)
     return KILN_OK;
-  kiln_artefact_note note;
-  std::memcpy(&note, place, sizeof note);
+  kiln_artefact_note note = {};
+  std::memcpy(&note, place, KILN_NOTE_SIZE_1_0);
   if (note.major != KILN_NOTE_MAJOR)
     return error.fail(KILN_ABI_MISMATCH, "artefact note %u.%u, this libkiln knows %u.%u",
                       note.major, note.minor, KILN_NOTE_MAJOR, KILN_NOTE_MINOR);
@@ -127,7 +148,7 @@ kiln_status_t checkNote(const uint8_t *code, const ElfLayout &layout, ErrorText 
   if (crc != note.crc32c)
     return error.fail(KILN_CORRUPT, "the code is damaged: checksum %08x, expected %08x", crc,
                       note.crc32c);
-  return KILN_OK;
+  return note.minor >= 1 ? checkManifest(code, layout, place, error) : KILN_OK;
 }
 
 bool isNeededLibrary(const char *name, size_t length) {

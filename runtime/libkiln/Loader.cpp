@@ -12,6 +12,7 @@
 #include "ElfFile.h"
 #include "Executor.h"
 #include "Pool.h"
+#include "ReadFile.h"
 #include "SealedCopy.h"
 #include "WeightFile.h"
 
@@ -28,9 +29,11 @@
 
 struct kiln_artefact {
   const kiln_api *api = nullptr;
+  const char *manifest = "";
   void *library = nullptr;
   bool sealed = false;
-  kiln::rt::WeightFile weights;
+  kiln::rt::Signature signature;
+  kiln::rt::WeightFile weights{signature};
 };
 
 namespace kiln::rt {
@@ -48,10 +51,10 @@ void makeFreshName(int fd, char *name, size_t size) {
 }
 
 /// Puts the weights over the hole that the sealed copy has there.
-kiln_status_t mapWeights(void *library, int fd, const Elf64_Phdr &segment, bool copy,
-                         ErrorText &error) {
+kiln_status_t mapWeights(const kiln_artefact &artefact, int fd, const Elf64_Phdr &segment,
+                         bool copy, ErrorText &error) {
   link_map *map = nullptr;
-  if (dlinfo(library, RTLD_DI_LINKMAP, &map) != 0)
+  if (dlinfo(artefact.library, RTLD_DI_LINKMAP, &map) != 0)
     return error.fail(KILN_INTERNAL, "cannot find where it was loaded: %s", dlerror());
   auto *place = reinterpret_cast<uint8_t *>(map->l_addr + segment.p_vaddr);
   void *mapped = copy ? mmap(place, segment.p_filesz, PROT_READ | PROT_WRITE,
@@ -64,18 +67,10 @@ kiln_status_t mapWeights(void *library, int fd, const Elf64_Phdr &segment, bool 
   if (!copy)
     return KILN_OK;
   madvise(place, segment.p_filesz, MADV_HUGEPAGE);
-  for (uint64_t at = 0; at != segment.p_filesz;) {
-    ssize_t got = pread(fd, place + at, segment.p_filesz - at, off_t(segment.p_offset + at));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      return error.fail(KILN_IO, "cannot read the weights: %s", std::strerror(errno));
-    if (got == 0)
-      return error.fail(KILN_CORRUPT, "cut short while the weights were read");
-    at += uint64_t(got);
-  }
+  if (kiln_status_t status = readExactly(fd, place, segment.p_filesz, segment.p_offset, error))
+    return status;
   mprotect(place, segment.p_filesz, PROT_READ);
-  return KILN_OK;
+  return artefact.signature.check(fd, place, segment.p_offset, segment.p_filesz, error);
 }
 
 /// Asks the loaded code for its table, and the table whether it can run here.
@@ -97,13 +92,16 @@ kiln_status_t query(kiln_artefact &artefact, bool verifyWeights, ErrorText &erro
   options.error_size = sizeof reason;
   kiln_model *probe = nullptr;
   kiln_status_t status = kiln_model_open(artefact.api, &options, &probe);
-  if (status == KILN_OK)
+  if (status == KILN_OK) {
+    artefact.manifest = kiln_model_manifest(probe);
     status = kiln_model_close(probe);
+  }
   return status == KILN_OK ? status : error.fail(status, "%s", reason);
 }
 
-kiln_status_t load(int fd, const char *path, uint32_t flags, kiln_artefact &artefact,
-                   ErrorText &error) {
+kiln_status_t load(int fd, const char *path, const kiln_open_options &options,
+                   kiln_artefact &artefact, ErrorText &error) {
+  bool mustBeSigned = options.num_trusted_keys != 0;
   struct stat file;
   if (fstat(fd, &file) != 0)
     return error.fail(KILN_IO, "cannot ask for its size: %s", std::strerror(errno));
@@ -113,13 +111,19 @@ kiln_status_t load(int fd, const char *path, uint32_t flags, kiln_artefact &arte
   ssize_t headSize = pread(fd, head, sizeof head, 0);
   if (headSize < 0)
     return error.fail(KILN_IO, "cannot read: %s", std::strerror(errno));
+  auto fileSize = uint64_t(file.st_size);
+  if (mustBeSigned) {
+    if (kiln_status_t status = artefact.signature.read(fd, fileSize, options.trusted_keys,
+                                                       options.num_trusted_keys, error))
+      return status;
+    fileSize = artefact.signature.signedBytes();
+  }
   ElfLayout layout;
-  if (kiln_status_t status =
-          readLayout(head, uint64_t(headSize), uint64_t(file.st_size), layout, error))
+  if (kiln_status_t status = readLayout(head, uint64_t(headSize), fileSize, layout, error))
     return status;
 
   int sealed = -1;
-  kiln_status_t status = makeSealedCopy(fd, layout, sealed, error);
+  kiln_status_t status = makeSealedCopy(fd, layout, artefact.signature, sealed, error);
   if (status == KILN_OK) {
     char name[320];
     makeFreshName(sealed, name, sizeof name);
@@ -132,13 +136,16 @@ kiln_status_t load(int fd, const char *path, uint32_t flags, kiln_artefact &arte
     close(sealed);
     artefact.sealed = artefact.library != nullptr;
     if (artefact.library && layout.weights && layout.weights->p_filesz)
-      status =
-          mapWeights(artefact.library, fd, *layout.weights, flags & KILN_OPEN_COPY_WEIGHTS, error);
-  } else if (status == KILN_UNSUPPORTED) {
+      status = mapWeights(artefact, fd, *layout.weights,
+                          mustBeSigned || (options.flags & KILN_OPEN_COPY_WEIGHTS), error);
+  } else if (status == KILN_UNSUPPORTED && !mustBeSigned) {
     status = checkInPlace(fd, layout, error);
   }
   if (status != KILN_OK)
     return status;
+  if (!artefact.library && mustBeSigned)
+    return error.fail(KILN_UNSUPPORTED,
+                      "without /proc, nobody can tell whether what is loaded is what was signed");
   if (!artefact.library && !path)
     return error.fail(KILN_UNSUPPORTED, "without /proc, only a path can be opened");
   if (!artefact.library) {
@@ -148,7 +155,7 @@ kiln_status_t load(int fd, const char *path, uint32_t flags, kiln_artefact &arte
   }
   if (layout.weights)
     artefact.weights.open(fd, *layout.weights);
-  return query(artefact, !(flags & KILN_OPEN_TRUST_WEIGHTS), error);
+  return query(artefact, !(options.flags & KILN_OPEN_TRUST_WEIGHTS), error);
 }
 
 kiln_status_t open(int fd, const char *path, const kiln_open_options *given,
@@ -165,6 +172,8 @@ kiln_status_t open(int fd, const char *path, const kiln_open_options *given,
   bool ownsFd = false;
   if (options.flags & ~uint32_t(KILN_OPEN_TRUST_WEIGHTS | KILN_OPEN_COPY_WEIGHTS)) {
     status = error.fail(KILN_INVALID_ARGUMENT, "flags: unknown bits in 0x%x", options.flags);
+  } else if (options.num_trusted_keys && !options.trusted_keys) {
+    status = error.fail(KILN_INVALID_ARGUMENT, "trusted_keys: NULL");
   } else if (path) {
     // A name without a slash would be looked for where libraries are.
     resolved = realpath(path, nullptr);
@@ -175,7 +184,7 @@ kiln_status_t open(int fd, const char *path, const kiln_open_options *given,
   }
   if (status == KILN_OK) {
     auto *made = createObject<kiln_artefact>();
-    status = made ? load(fd, resolved, options.flags, *made, error)
+    status = made ? load(fd, resolved, options, *made, error)
                   : error.fail(KILN_OUT_OF_MEMORY, "no memory");
     if (status == KILN_OK) {
       *artefact = made;
@@ -220,6 +229,10 @@ kiln_status_t kiln_close(kiln_artefact *artefact) {
 
 const kiln_api *kiln_artefact_api(const kiln_artefact *artefact) {
   return artefact ? artefact->api : nullptr;
+}
+
+const char *kiln_artefact_manifest(const kiln_artefact *artefact) {
+  return artefact ? artefact->manifest : nullptr;
 }
 
 int kiln_artefact_is_sealed(const kiln_artefact *artefact) { return artefact && artefact->sealed; }

@@ -9,6 +9,8 @@
 #endif
 #include "SealedCopy.h"
 
+#include "ReadFile.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
@@ -32,23 +34,12 @@ int createMemoryFile() {
   return fd;
 }
 
-kiln_status_t readAll(int fd, uint8_t *into, uint64_t size, ErrorText &error) {
-  for (uint64_t at = 0; at != size;) {
-    ssize_t got = pread(fd, into + at, size - at, off_t(at));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      return error.fail(KILN_IO, "cannot read: %s", std::strerror(errno));
-    if (got == 0)
-      return error.fail(KILN_CORRUPT, "cut short while it was read");
-    at += uint64_t(got);
-  }
-  return KILN_OK;
-}
-
 /// Reads the code, and checks that the headers are still those of `layout`.
-kiln_status_t readAndCheck(int fd, const ElfLayout &layout, uint8_t *code, ErrorText &error) {
-  if (kiln_status_t status = readAll(fd, code, layout.codeEnd, error))
+kiln_status_t readAndCheck(int fd, const ElfLayout &layout, const Signature &signature,
+                           uint8_t *code, ErrorText &error) {
+  if (kiln_status_t status = readExactly(fd, code, layout.codeEnd, 0, error))
+    return status;
+  if (kiln_status_t status = signature.check(fd, code, 0, layout.codeEnd, error))
     return status;
   ElfLayout copied;
   if (kiln_status_t status =
@@ -62,7 +53,8 @@ kiln_status_t readAndCheck(int fd, const ElfLayout &layout, uint8_t *code, Error
 
 } // namespace
 
-kiln_status_t makeSealedCopy(int fd, const ElfLayout &layout, int &sealed, ErrorText &error) {
+kiln_status_t makeSealedCopy(int fd, const ElfLayout &layout, const Signature &signature,
+                             int &sealed, ErrorText &error) {
   sealed = -1;
   int copy = createMemoryFile();
   if (copy < 0)
@@ -77,7 +69,7 @@ kiln_status_t makeSealedCopy(int fd, const ElfLayout &layout, int &sealed, Error
       status = error.fail(KILN_OUT_OF_MEMORY, "no memory for a copy: %s", std::strerror(errno));
   }
   if (status == KILN_OK)
-    status = readAndCheck(fd, layout, static_cast<uint8_t *>(mapped), error);
+    status = readAndCheck(fd, layout, signature, static_cast<uint8_t *>(mapped), error);
   // Before the seal, which no writable mapping may outlive.
   if (mapped != MAP_FAILED)
     munmap(mapped, layout.codeEnd);
@@ -96,7 +88,7 @@ kiln_status_t checkInPlace(int fd, const ElfLayout &layout, ErrorText &error) {
   if (!code)
     return error.fail(KILN_OUT_OF_MEMORY, "no memory to check %llu bytes of code",
                       static_cast<unsigned long long>(layout.codeEnd));
-  kiln_status_t status = readAndCheck(fd, layout, code, error);
+  kiln_status_t status = readAndCheck(fd, layout, Signature(), code, error);
   std::free(code);
   return status;
 }

@@ -8,13 +8,15 @@
 #define KILN_RUNTIME_LIBKILN_SEALEDCOPY_H
 
 #include "ElfFile.h"
+#include "Signature.h"
 
 namespace kiln::rt {
 
 /// Copies the code of the file into a memory file as long as the file, a hole
-/// where the weights are; checks the copy; seals it. Gives its descriptor in
-/// `sealed`. KILN_UNSUPPORTED: this system has no such files.
-kiln_status_t makeSealedCopy(int fd, const ElfLayout &layout, int &sealed, ErrorText &error);
+/// where the weights are; checks the copy, also against the signature; seals it. Gives its
+/// descriptor in `sealed`. KILN_UNSUPPORTED: this system has no such files.
+kiln_status_t makeSealedCopy(int fd, const ElfLayout &layout, const Signature &signature,
+                             int &sealed, ErrorText &error);
 
 /// Checks the code of the file where it lies.
 kiln_status_t checkInPlace(int fd, const ElfLayout &layout, ErrorText &error);

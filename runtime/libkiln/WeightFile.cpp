@@ -9,6 +9,8 @@
 #endif
 #include "WeightFile.h"
 
+#include "ReadFile.h"
+
 #include <algorithm>
 #include <cerrno>
 #include <cstdio>
@@ -23,22 +25,6 @@ namespace {
 constexpr uint64_t kBlock = 4096;
 constexpr uint64_t kBuffer = uint64_t(256) << 10;
 
-/// What was read of `size` bytes; less only at the end of the file.
-int64_t readFully(int fd, void *into, uint64_t size, uint64_t offset) {
-  uint64_t done = 0;
-  while (done != size) {
-    ssize_t got = pread(fd, static_cast<uint8_t *>(into) + done, size - done, off_t(offset + done));
-    if (got < 0 && errno == EINTR)
-      continue;
-    if (got < 0)
-      return -1;
-    if (got == 0)
-      break;
-    done += uint64_t(got);
-  }
-  return int64_t(done);
-}
-
 kiln_status_t readDirect(int fd, uint64_t offset, uint64_t size, uint8_t *into) {
   void *buffer = std::aligned_alloc(kBlock, kBuffer);
   if (!buffer)
@@ -46,7 +32,7 @@ kiln_status_t readDirect(int fd, uint64_t offset, uint64_t size, uint8_t *into) 
   kiln_status_t status = KILN_OK;
   for (uint64_t at = offset; at != offset + size && status == KILN_OK;) {
     uint64_t first = at & ~(kBlock - 1), skipped = at - first;
-    int64_t got = readFully(fd, buffer, kBuffer, first);
+    int64_t got = readUpTo(fd, buffer, kBuffer, first);
     if (got <= int64_t(skipped)) {
       status = KILN_IO;
       break;
@@ -82,11 +68,18 @@ kiln_status_t WeightFile::read(uint64_t offset, uint64_t size, void *into) const
   if (offset > length || size > length - offset)
     return KILN_INVALID_ARGUMENT;
   auto *bytes = static_cast<uint8_t *>(into);
+  if (kiln_status_t status = readAgain(offset, size, bytes))
+    return status;
+  ErrorText error;
+  return signature.check(fd, bytes, begin + offset, size, error);
+}
+
+kiln_status_t WeightFile::readAgain(uint64_t offset, uint64_t size, uint8_t *bytes) const {
   if (directFd >= 0 && readDirect(directFd, begin + offset, size, bytes) == KILN_OK)
     return KILN_OK;
   // Without that, ask for the cache to be dropped; pages that are mapped stay.
   posix_fadvise(fd, off_t(begin + offset), off_t(size), POSIX_FADV_DONTNEED);
-  return readFully(fd, bytes, size, begin + offset) == int64_t(size) ? KILN_OK : KILN_IO;
+  return readUpTo(fd, bytes, size, begin + offset) == int64_t(size) ? KILN_OK : KILN_IO;
 }
 
 } // namespace kiln::rt

@@ -8,6 +8,7 @@
 #define KILN_RUNTIME_LIBKILN_WEIGHTFILE_H
 
 #include "ElfFile.h"
+#include "Signature.h"
 
 namespace kiln::rt {
 
@@ -15,7 +16,8 @@ namespace kiln::rt {
 /// a rename or removal does not matter.
 class WeightFile {
 public:
-  WeightFile() = default;
+  /// Of a signed file, what is read is compared with `signature`, which must stay.
+  explicit WeightFile(const Signature &signature) : signature(signature) {}
   WeightFile(const WeightFile &) = delete;
   WeightFile &operator=(const WeightFile &) = delete;
   ~WeightFile();
@@ -28,6 +30,9 @@ public:
   kiln_status_t read(uint64_t offset, uint64_t size, void *into) const;
 
 private:
+  kiln_status_t readAgain(uint64_t offset, uint64_t size, uint8_t *bytes) const;
+
+  const Signature &signature;
   int fd = -1;
   int directFd = -1;
   uint64_t begin = 0;

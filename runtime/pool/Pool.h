@@ -135,23 +135,23 @@ public:
 
   /// Null when there is no memory.
   void *allocate(uint64_t bytes) {
-    if (bytes > kLargestClass || pool.debug()) [[unlikely]]
+    if (bytes > largestTaken) [[unlikely]]
       return allocateSlowly(bytes);
-    Bin &bin = bins[classOf(bytes)];
-    FreeBlock *block = bin.blocks;
-    if (!block) [[unlikely]]
+    uint32_t sizeClass = classOf(bytes);
+    if (!counts[sizeClass]) [[unlikely]]
       return allocateSlowly(bytes);
-    bin.blocks = block->next;
-    cached -= bin.size;
-    count(bin, bytes);
-    return block;
+    count(sizeClass, bytes);
+    return bins[sizeClass].blocks[--counts[sizeClass]];
   }
 
   /// `bytes` as asked for.
   void release(void *memory, uint64_t bytes) {
-    if (bytes > kLargestCached || pool.debug()) [[unlikely]]
+    if (bytes > largestGiven) [[unlikely]]
       return releaseSlowly(memory, bytes);
-    push(bins[classOf(bytes)], memory);
+    uint32_t sizeClass = classOf(bytes);
+    if (counts[sizeClass] == kBinBlocks) [[unlikely]]
+      return releaseSlowly(memory, bytes);
+    push(sizeClass, memory);
   }
 
   /// Gives all free blocks to the heap.
@@ -160,22 +160,23 @@ public:
 private:
   friend class Pool;
 
-  /// A cache holds half of what its owner had in use at most, within these
-  /// bounds: memory that lies in a cache is of use to one size only.
+  /// A cache holds 5/4 of what its owner had in use at most, within these bounds:
+  /// memory that lies in a cache is of use to one size only.
   static constexpr uint64_t kLeastBudget = uint64_t(512) << 10;
-  static constexpr uint64_t kMostBudget = uint64_t(4) << 20;
-  static constexpr uint64_t kLargestCached = kMostBudget / 2;
+  static constexpr uint64_t kMostBudget = uint64_t(8) << 20;
+  static constexpr uint64_t kLargestCached = kMostBudget / 4;
 
-  struct FreeBlock {
-    FreeBlock *next;
-  };
-  struct Bin {
-    FreeBlock *blocks = nullptr;
+  /// The addresses are kept here and not in the blocks: those are cold, and their
+  /// first words would be read just to find the next. More goes to the heap.
+  static constexpr uint32_t kBinBlocks = 14;
+  struct alignas(64) Bin {
     uint64_t size = 0;
     Counter allocations;
+    void *blocks[kBinBlocks];
   };
 
-  void count(Bin &bin, uint64_t bytes) {
+  void count(uint32_t sizeClass, uint64_t bytes) {
+    Bin &bin = bins[sizeClass];
     bin.allocations.add(1);
     requested.add(bytes);
     used.add(bin.size);
@@ -183,32 +184,38 @@ private:
     if (int64_t(used.get()) > int64_t(peak.get()))
       peak.raiseTo(used.get());
   }
-  void push(Bin &bin, void *memory) {
-    auto *block = static_cast<FreeBlock *>(memory);
-    block->next = bin.blocks;
-    bin.blocks = block;
+  void push(uint32_t sizeClass, void *memory) {
+    Bin &bin = bins[sizeClass];
+    bin.blocks[counts[sizeClass]++] = memory;
     releases.add(1);
     used.add(-bin.size);
-    cached += bin.size;
-    if (cached > budget) [[unlikely]]
+    if (int64_t(cached()) > int64_t(budget)) [[unlikely]]
       shrink();
   }
+  uint64_t cached() const { return held - used.get(); }
 
   [[gnu::noinline]] void *allocateSlowly(uint64_t bytes);
   [[gnu::noinline]] void releaseSlowly(void *memory, uint64_t bytes);
   [[gnu::noinline]] void shrink();
   void *findBlock(uint32_t sizeClass);
-  uint64_t flushBin(Bin &bin, uint64_t most, const Pool::Lock &);
+  /// With an empty bin: the ring, the heap.
+  void *findElsewhere(uint32_t sizeClass);
+  void flushBlock(uint32_t sizeClass, const Pool::Lock &);
 
   Pool &pool;
   /// Written by the owner, read by statistics.
   Counter requested, releases, used, peak, misses;
-  uint64_t cached = 0;
+  /// What came from elsewhere and did not go back there: in use or in a bin. So a
+  /// block that goes to and fro changes one number.
+  uint64_t held = 0;
   uint64_t budget = kLeastBudget;
+  /// In debug mode no block takes the short way.
+  uint64_t largestTaken, largestGiven;
   uint64_t seenTrims;
-  uint32_t hand = 0;
   /// Of Pool::caches.
   PoolCache *next = nullptr;
+  /// Blocks in each bin.
+  alignas(64) uint8_t counts[kNumClasses] = {};
   Bin bins[kNumClasses];
 };
 

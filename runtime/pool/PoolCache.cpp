@@ -10,7 +10,9 @@
 
 namespace kiln::rt {
 
-PoolCache::PoolCache(Pool &pool) : pool(pool), seenTrims(pool.trimCount()) {
+PoolCache::PoolCache(Pool &pool)
+    : pool(pool), largestTaken(pool.debug() ? 0 : kLargestClass),
+      largestGiven(pool.debug() ? 0 : kLargestCached), seenTrims(pool.trimCount()) {
   api = pool.api;
   for (uint32_t i = 0; i != kNumClasses; ++i)
     bins[i].size = classBytes(i);
@@ -41,45 +43,45 @@ PoolCache::~PoolCache() {
   pool.drop();
 }
 
-uint64_t PoolCache::flushBin(Bin &bin, uint64_t most, const Pool::Lock &) {
-  uint64_t count = 0;
-  for (; bin.blocks && count != most; ++count) {
-    FreeBlock *block = bin.blocks;
-    bin.blocks = block->next;
-    cached -= bin.size;
-    pool.heap.release(block);
-  }
-  return count;
+void PoolCache::flushBlock(uint32_t sizeClass, const Pool::Lock &) {
+  Bin &bin = bins[sizeClass];
+  held -= bin.size;
+  pool.heap.release(bin.blocks[--counts[sizeClass]]);
 }
 
 void PoolCache::flush() {
   Pool::Lock guard(pool);
-  for (Bin &bin : bins)
-    flushBin(bin, UINT64_MAX, guard);
+  for (uint32_t sizeClass = 0; sizeClass != kNumClasses; ++sizeClass)
+    while (counts[sizeClass])
+      flushBlock(sizeClass, guard);
 }
 
 void PoolCache::shrink() {
-  // Round and round, so that sizes of the past go; a few blocks at a time, so
-  // that no call takes long.
-  constexpr uint64_t most = 8;
-  budget = std::clamp(peak.get() / 2, kLeastBudget, kMostBudget);
-  if (cached <= budget)
+  // The largest first: they are few, and whoever takes one of that size has more
+  // to do with it than to find it. A few at a time, so that no call takes long.
+  constexpr uint32_t most = 8;
+  budget = std::clamp(peak.get() / 4 * 5, kLeastBudget, kMostBudget);
+  if (cached() <= budget)
     return;
   Pool::Lock guard(pool);
-  for (uint64_t count = 0; count < most && cached > budget / 4 * 3;) {
-    hand = (hand + 1) % kNumClasses;
-    count += flushBin(bins[hand], most - count, guard);
+  uint32_t sizeClass = classOf(kLargestCached);
+  for (uint32_t count = 0; count != most && cached() > budget / 8 * 7; ++count) {
+    while (!counts[sizeClass])
+      --sizeClass;
+    flushBlock(sizeClass, guard);
   }
 }
 
 void *PoolCache::findBlock(uint32_t sizeClass) {
-  Bin &bin = bins[sizeClass];
-  if (FreeBlock *block = bin.blocks) {
-    bin.blocks = block->next;
-    cached -= bin.size;
-    return block;
-  }
+  if (counts[sizeClass])
+    return bins[sizeClass].blocks[--counts[sizeClass]];
   misses.add(1);
+  void *block = findElsewhere(sizeClass);
+  held += block ? bins[sizeClass].size : 0;
+  return block;
+}
+
+void *PoolCache::findElsewhere(uint32_t sizeClass) {
   if (void *block = pool.recycler.take(sizeClass)) {
     pool.ringHits.fetch_add(1, std::memory_order_relaxed);
     return block;
@@ -93,7 +95,7 @@ void *PoolCache::findBlock(uint32_t sizeClass) {
     Pool::Lock guard(pool);
     block = pool.fromHeap(sizeClass, guard);
   }
-  if (block || !cached)
+  if (block || !cached())
     return block;
   flush();
   Pool::Lock guard(pool);
@@ -105,7 +107,7 @@ void *PoolCache::allocateSlowly(uint64_t bytes) {
   if (wanted > kLargestClass) {
     void *block = nullptr;
     if (bytes <= kMaxBytes) {
-      if (cached)
+      if (cached())
         flush();
       Pool::Lock guard(pool);
       block = pool.hugeFromHeap(wanted, guard);
@@ -118,30 +120,32 @@ void *PoolCache::allocateSlowly(uint64_t bytes) {
     pool.countShared(bytes, size);
     return pool.give(block, size, bytes);
   }
-  Bin &bin = bins[classOf(wanted)];
-  void *block = findBlock(classOf(wanted));
+  uint32_t sizeClass = classOf(wanted);
+  void *block = findBlock(sizeClass);
   if (!block) {
     misses.add(uint64_t(-1));
     pool.noteFailure(bytes);
     return nullptr;
   }
-  count(bin, bytes);
-  return pool.give(block, bin.size, bytes);
+  count(sizeClass, bytes);
+  return pool.give(block, bins[sizeClass].size, bytes);
 }
 
 void PoolCache::releaseSlowly(void *memory, uint64_t bytes) {
   uint64_t wanted = pool.padded(bytes);
   if (wanted > kLargestClass)
     return pool.releaseShared(memory, bytes);
-  Bin &bin = bins[classOf(wanted)];
+  uint32_t sizeClass = classOf(wanted);
+  uint64_t size = bins[sizeClass].size;
   bool intact;
-  void *block = pool.receive(memory, bin.size, intact);
+  void *block = pool.receive(memory, size, intact);
   if (!block)
     return;
-  if (bin.size <= kLargestCached)
-    return push(bin, block);
+  if (size <= kLargestCached && counts[sizeClass] != kBinBlocks)
+    return push(sizeClass, block);
   releases.add(1);
-  used.add(-bin.size);
+  used.add(-size);
+  held -= size;
   Pool::Lock guard(pool);
   pool.heap.release(block);
 }

@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "Check.h"
-#include "Instance.h"
-#include "dialects/Kiln/ops/Fusion/Fusion.h"
-#include "kiln-c/Loader.h"
+#include "Artefact.h"
+#include "kiln/Patterns/Instance.h"
 #include "kiln/Pipeline/Compilation.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -24,143 +23,17 @@ using namespace kiln;
 /// Draws of operands and attributes until a pattern matches.
 static constexpr unsigned maxDraws = 60;
 
-using Tensors = std::vector<TensorData>;
-
-//===----------------------------------------------------------------------===//
-// Reference
-//===----------------------------------------------------------------------===//
-
-static FailureOr<Tensors> evaluateBlock(Block &block, const Tensors &arguments,
-                                        const ReferenceTable &table) {
-  llvm::DenseMap<Value, TensorData> values;
-  for (auto [argument, data] : llvm::zip(block.getArguments(), arguments))
-    values[argument] = data;
-  Tensors operands;
-  for (Operation &op : block) {
-    operands.clear();
-    for (Value operand : op.getOperands())
-      operands.push_back(values.lookup(operand));
-    if (op.hasTrait<OpTrait::IsTerminator>())
-      break;
-    if (ElementsAttr constant = op.getNumResults() ? constantOf(op.getResult(0)) : nullptr) {
-      values[op.getResult(0)] = *tensorDataOf(constant);
-      continue;
-    }
-    FailureOr<Tensors> results = failure();
-    if (auto fusion = dyn_cast<FusionOp>(op)) {
-      results = evaluateBlock(fusion.getBody().front(), operands, table);
-    } else if (auto evaluated = evaluate(table, &op, operands); succeeded(evaluated)) {
-      results = Tensors(evaluated->begin(), evaluated->end());
-    }
-    if (failed(results))
-      return failure();
-    for (auto [result, data] : llvm::zip(op.getResults(), *results))
-      values[result] = data;
-  }
-  return operands;
-}
-
-static func::FuncOp mainOf(ModuleOp module) { return *module.getOps<func::FuncOp>().begin(); }
-
-static Tensors randomInputs(ModuleOp module, Random &random) {
-  Tensors inputs;
-  for (Type type : mainOf(module).getArgumentTypes()) {
-    TensorData data(cast<RankedTensorType>(type));
-    for (int64_t i = 0; i < data.size(); ++i) {
-      double value = static_cast<double>(random() >> 11) * 0x1p-53 * 4 - 2;
-      if (isa<FloatType>(data.elementType()))
-        data.setFloat(i, value);
-      else
-        data.setInt(i, static_cast<int64_t>(value * 4));
-    }
-    inputs.push_back(std::move(data));
-  }
-  return inputs;
-}
-
-/// The largest difference, of what is allowed for the element type; NaN equals
-/// NaN.
-static double difference(const Tensors &got, const Tensors &want) {
-  double worst = 0;
-  for (auto [a, b] : llvm::zip(got, want)) {
-    unsigned bits = b.elementType().getIntOrFloatBitWidth();
-    double allowed = !isa<FloatType>(b.elementType()) ? 0.5 : bits == 16 ? 2e-2 : 2e-4;
-    for (int64_t i = 0; i < b.size(); ++i) {
-      double x = a.getFloat(i), y = b.getFloat(i);
-      if (std::isnan(x) && std::isnan(y))
-        continue;
-      double error = x == y ? 0 : std::abs(x - y) / std::max(1.0, std::abs(y)) / allowed;
-      worst = std::isnan(error) ? HUGE_VAL : std::max(worst, error);
-    }
-  }
-  return worst;
-}
-
-//===----------------------------------------------------------------------===//
-// Artefacts
-//===----------------------------------------------------------------------===//
-
-static DLDataType dataType(Type type) {
-  auto bits = static_cast<uint8_t>(std::max(8u, type.getIntOrFloatBitWidth()));
-  uint8_t code = type.isBF16()              ? kDLBfloat
-                 : isa<FloatType>(type)     ? kDLFloat
-                 : type.isInteger(1)        ? kDLBool
-                 : type.isUnsignedInteger() ? kDLUInt
-                                            : kDLInt;
-  return {code, bits, 1};
-}
-
-namespace {
-/// A tensor in the form that an artefact takes.
-struct Argument {
-  explicit Argument(TensorData &data) : shape(data.shape()) {
-    view.data = data.mutableBytes();
-    view.device = {kDLCPU, 0};
-    view.ndim = static_cast<int32_t>(shape.size());
-    view.dtype = dataType(data.elementType());
-    view.shape = shape.data();
-  }
-  SmallVector<int64_t> shape;
-  DLTensor view = {};
-};
-} // namespace
-
 /// Empty, or why the artefact did not run.
-static std::string runArtefact(StringRef path, Tensors inputs, Tensors &outputs) {
-  kiln_artefact *artefact = nullptr;
-  kiln_model *model = nullptr;
-  kiln_session *session = nullptr;
-  kiln_status_t status = kiln_open(path.str().c_str(), nullptr, &artefact);
-  if (status == KILN_OK)
-    status = kiln_model_open(kiln_artefact_api(artefact), nullptr, &model);
-  if (status == KILN_OK)
-    status = kiln_session_create(model, nullptr, &session);
-  if (status == KILN_OK) {
-    std::deque<Argument> views;
-    SmallVector<const DLTensor *> in;
-    SmallVector<DLTensor *> out;
-    for (TensorData &input : inputs)
-      in.push_back(&views.emplace_back(input).view);
-    for (TensorData &output : outputs)
-      out.push_back(&views.emplace_back(output).view);
-    status = kiln_run(session, in.data(), static_cast<uint32_t>(in.size()), out.data(),
-                      static_cast<uint32_t>(out.size()), nullptr);
-  }
-  kiln_session_destroy(session);
-  kiln_model_close(model);
-  (void)kiln_close(artefact);
-  return status == KILN_OK ? "" : kiln_status_name(status);
-}
-
-//===----------------------------------------------------------------------===//
-// Rules
-//===----------------------------------------------------------------------===//
-
-static std::string textOf(ModuleOp module) {
-  std::string text;
-  llvm::raw_string_ostream os(text);
-  module.print(os);
-  return text;
+static std::string runArtefact(const std::string &path, const Tensors &inputs, Tensors &outputs) {
+  std::string why;
+  auto artefact = Artefact::open(path, /*threads=*/0, why);
+  if (!artefact)
+    return why;
+  Arguments arguments(inputs, outputs);
+  if (kiln_status_t status = artefact->run(arguments); status != KILN_OK)
+    return kiln_status_name(status);
+  outputs = arguments.outputs();
+  return "";
 }
 
 namespace {
@@ -246,6 +119,8 @@ void RuleCheck::compileAndRun(const std::string &name, ModuleOp module, const Te
   std::string text = textOf(module);
   std::string path = folder + "/" + rule->name + "-" + std::to_string(ran) + ".so";
   CompileOptions compile;
+  // Whether the rule is right, and not whether it pays.
+  compile.records.use = false;
   compile.rules.only = {rule->name};
   if (!rule->builtIn)
     compile.rules.folders = {llvm::sys::path::parent_path(rule->file).str()};
@@ -269,7 +144,7 @@ void RuleCheck::compileAndRun(const std::string &name, ModuleOp module, const Te
   if (!failure.empty())
     faults.push_back("pattern " + name + ": its artefact does not run: " + failure);
   else
-    note(name, "the compiled kernel", difference(got, want), module);
+    note(name, "the compiled kernel", difference(got, want).ofAllowed, module);
   ++ran;
 }
 
@@ -287,12 +162,12 @@ bool RuleCheck::checkInstance(const std::string &name, pdl::PatternOp pattern, M
   misses += miss != Miss::None;
   missesThatMatched += miss != Miss::None && used != 0;
   Tensors inputs = randomInputs(*before, random);
-  auto want = evaluateBlock(mainOf(*before).getBody().front(), inputs, tables.references);
-  auto got = evaluateBlock(mainOf(*after).getBody().front(), inputs, tables.references);
+  auto want = evaluateGraph(*before, inputs, tables.references);
+  auto got = evaluateGraph(*after, inputs, tables.references);
   if (failed(want) || failed(got))
     return false;
   note(name, miss == Miss::None ? "the graph after the rule" : "a near miss",
-       difference(*got, *want), *before);
+       difference(*got, *want).ofAllowed, *before);
   if (compile)
     compileAndRun(name, *before, inputs, *want);
   return true;

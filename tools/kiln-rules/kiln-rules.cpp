@@ -5,35 +5,45 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "Bench.h"
 #include "Check.h"
 #include "NewRule.h"
+#include "Show.h"
+#include "Why.h"
 #include "kiln/Patterns/Names.h"
 #include "kiln/Pipeline/Compilation.h"
 #include "kiln/Pipeline/Registration.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
-#include <map>
 
 using namespace llvm;
 using namespace kiln;
 
 static cl::OptionCategory category("kiln-rules options");
 static cl::SubCommand listCommand("list", "Print every rule: name, kind, what it is for"),
-    showCommand("show", "Print what a rule matches and wants"),
+    showCommand("show", "Print what a rule matches, wants and is worth"),
     newCommand("new", "Write a rule and its test, ready to run"),
     checkCommand("check", "Try rules on random instances of their patterns, near misses included"),
-    explainCommand("explain", "Print which rules match in a model, which fire, and why not");
+    benchCommand("bench", "Measure rules and record what they are worth"),
+    explainCommand("explain", "Print which rules match in a model, which fire, and why not"),
+    whyCommand("why", "Print how the decisions of two artefacts differ");
 
 static cl::list<std::string> folders("rules", cl::value_desc("folder"),
                                      cl::desc("Rules of a folder, too"), cl::cat(category),
                                      cl::sub(listCommand), cl::sub(showCommand),
-                                     cl::sub(checkCommand), cl::sub(explainCommand));
+                                     cl::sub(checkCommand), cl::sub(benchCommand),
+                                     cl::sub(explainCommand));
 
 static cl::opt<std::string> shown(cl::Positional, cl::desc("<rule>"), cl::cat(category),
                                   cl::sub(showCommand));
 static cl::opt<bool> natives("natives", cl::desc("Print what rules may call"), cl::cat(category),
                              cl::sub(showCommand));
+
+static cl::list<std::string>
+    recordFolders("records", cl::value_desc("folder"),
+                  cl::desc("Records of a folder, too; they take the place of built-in ones"),
+                  cl::cat(category), cl::sub(showCommand), cl::sub(explainCommand));
 
 static cl::opt<std::string> newName(cl::Positional, cl::Required, cl::desc("<name>"),
                                     cl::cat(category), cl::sub(newCommand));
@@ -58,16 +68,44 @@ static cl::opt<bool> noRun("no-run",
                            cl::desc("Compile nothing: compare reference evaluations only"),
                            cl::cat(category), cl::sub(checkCommand));
 
+static cl::list<std::string> benched(cl::Positional, cl::desc("[<rule>...]"), cl::cat(category),
+                                     cl::sub(benchCommand));
+static cl::opt<std::string> recordFolder("out", cl::value_desc("folder"), cl::init("measurements"),
+                                         cl::desc("Write <device>/<rule>.json there (default: "
+                                                  "measurements)"),
+                                         cl::cat(category), cl::sub(benchCommand));
+static cl::opt<std::string> device("device", cl::value_desc("device"), cl::init("cpu"),
+                                   cl::desc("Where to measure: cpu (default)"), cl::cat(category),
+                                   cl::sub(benchCommand));
+static cl::opt<unsigned> pairs("pairs", cl::init(PairOptions().pairs), cl::value_desc("N"),
+                               cl::desc("Pairs of samples, without and with the rule (default 25)"),
+                               cl::cat(category), cl::sub(benchCommand));
+static cl::opt<double> maxNoise("max-noise", cl::init(PairOptions().maxNoise * 100),
+                                cl::value_desc("percent"),
+                                cl::desc("Record nothing whose times vary by more (default 6)"),
+                                cl::cat(category), cl::sub(benchCommand));
+static cl::opt<bool> resume("resume",
+                            cl::desc("Keep what is recorded in --out with the code of now"),
+                            cl::cat(category), cl::sub(benchCommand));
+
 static cl::opt<std::string> model(cl::Positional, cl::Required, cl::desc("<model.onnx>"),
                                   cl::cat(category), cl::sub(explainCommand));
 static cl::opt<bool> json("json", cl::desc("One JSON document"), cl::cat(category),
-                          cl::sub(explainCommand));
+                          cl::sub(showCommand), cl::sub(explainCommand), cl::sub(whyCommand));
+
+static cl::opt<std::string>
+    explainDevice("record-device", cl::value_desc("name"),
+                  cl::desc("Device whose records decide (default: this one)"), cl::cat(category),
+                  cl::sub(explainCommand));
+
+static cl::opt<std::string> whyLeft(cl::Positional, cl::Required, cl::desc("<a.so>"),
+                                    cl::cat(category), cl::sub(whyCommand));
+static cl::opt<std::string> whyRight(cl::Positional, cl::Required, cl::desc("<b.so>"),
+                                     cl::cat(category), cl::sub(whyCommand));
 
 //===----------------------------------------------------------------------===//
 // list, show
 //===----------------------------------------------------------------------===//
-
-static StringRef kindName(RuleKind kind) { return kind == RuleKind::Fusion ? "fusion" : "algebra"; }
 
 /// The first sentence of a rule's comment, in one line.
 static std::string summary(const Rule &rule) {
@@ -85,43 +123,26 @@ static int listRules(const RuleList &rules) {
   return 0;
 }
 
-static int showRule(const Rule &rule) {
-  outs() << rule.name << ": " << kindName(rule.kind) << " rule, "
-         << (rule.builtIn ? "built in (patterns/rules/" + rule.file + ")" : rule.file) << "\n\n"
-         << rule.doc << "\n\n";
-  for (const std::string &kernel : rule.kernels)
-    outs() << "kernel family: " << kernel << "\n";
-  // Variants of a pattern are NAME#0, NAME#1 ...
-  std::map<std::string, std::pair<unsigned, std::vector<std::string>>> patterns;
-  for (const RulePattern &pattern : rule.patterns) {
-    auto &[count, ops] = patterns[StringRef(pattern.name).split('#').first.str()];
-    ++count;
-    for (const std::string &need : pattern.needs)
-      if (!StringRef(need).contains(' ') && !is_contained(ops, need))
-        ops.push_back(need);
-  }
-  for (const auto &[name, facts] : patterns) {
-    outs() << "pattern " << name << ": " << join(facts.second, ", ");
-    if (facts.first > 1)
-      outs() << "; " << facts.first << " orders of operands and choices of optional ops";
-    outs() << "\n";
-  }
-  return 0;
-}
-
 static int showNatives(const NativeTable &table) {
   for (const auto &[key, native] : table.all())
     outs() << native.declaration() << "\n    " << native.doc << "\n";
   return 0;
 }
 
-static int show(const RuleList &rules, const NativeTable &table) {
+static int show(const RuleList &rules, const NativeTable &table, mlir::MLIRContext &context) {
   if (natives)
     return showNatives(table);
+  kiln::DiagnosticEngine diags;
+  RecordLibrary records(builtInRecordPack());
+  for (const std::string &folder : recordFolders)
+    (void)records.addFolder(folder, diags);
   SmallVector<StringRef> known;
   for (const auto &rule : rules) {
-    if (rule->name == shown)
-      return showRule(*rule);
+    if (rule->name == shown) {
+      showRule(*rule, table, records, context, diags, json, outs());
+      diags.printText(errs());
+      return 0;
+    }
     known.push_back(rule->name);
   }
   StringRef near = nearestName(shown, known);
@@ -141,6 +162,8 @@ static int explain() {
   RuleReport report;
   CompileOptions options;
   options.rules.folders.assign(folders.begin(), folders.end());
+  options.records.folders.assign(recordFolders.begin(), recordFolders.end());
+  options.records.device = explainDevice;
   options.ruleReport = &report;
   kiln::DiagnosticEngine diags(model);
   compiler.check(model, Phase::Fuse, options, diags);
@@ -152,14 +175,40 @@ static int explain() {
   return static_cast<int>(diags.exitCode());
 }
 
+//===----------------------------------------------------------------------===//
+// bench
+//===----------------------------------------------------------------------===//
+
+static int bench(const RuleList &rules, const PassTables &tables, mlir::MLIRContext &context) {
+  kiln::DiagnosticEngine diags;
+  if (device != "cpu")
+    diags.report(Diag::Usage, "--device " + device + ": this build measures on cpu only");
+  if (pairs < 3 || pairs > 10000)
+    diags.report(Diag::Usage, "--pairs: give a number from 3 to 10000");
+  if (!(maxNoise >= 0 && maxNoise <= 1e6))
+    diags.report(Diag::Usage, "--max-noise: give a number of percent");
+  if (diags.hasErrors()) {
+    diags.printText(errs());
+    return static_cast<int>(diags.exitCode());
+  }
+  BenchOptions options;
+  options.folder = recordFolder;
+  options.pairs.pairs = pairs;
+  options.pairs.maxNoise = maxNoise / 100;
+  options.resume = resume;
+  return benchRules(rules, tables, context, options, diags);
+}
+
 int main(int argc, char **argv) {
   cl::HideUnrelatedOptions(category);
-  for (cl::SubCommand *command :
-       {&listCommand, &showCommand, &newCommand, &checkCommand, &explainCommand})
+  for (cl::SubCommand *command : {&listCommand, &showCommand, &newCommand, &checkCommand,
+                                  &benchCommand, &explainCommand, &whyCommand})
     cl::HideUnrelatedOptions(category, *command);
   cl::ParseCommandLineOptions(argc, argv, "Kiln's rule database\n");
   if (explainCommand)
     return explain();
+  if (whyCommand)
+    return compareDecisions(whyLeft, whyRight, json);
 
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
@@ -173,6 +222,8 @@ int main(int argc, char **argv) {
   options.folders.assign(folders.begin(), folders.end());
   if (checkCommand)
     options.only.assign(checked.begin(), checked.end());
+  if (benchCommand)
+    options.only.assign(benched.begin(), benched.end());
   kiln::DiagnosticEngine diags;
   RuleList rules;
   bool good = tables.library.select(options, context, {}, diags, rules);
@@ -182,9 +233,11 @@ int main(int argc, char **argv) {
   if (listCommand)
     return listRules(rules);
   if (showCommand)
-    return show(rules, tables.library.natives());
+    return show(rules, tables.library.natives(), context);
   if (checkCommand)
     return checkRules(rules, tables, context, {instances, seed, !noRun});
-  errs() << "usage: kiln-rules list|show|new|check|explain ...; --help says more\n";
+  if (benchCommand)
+    return bench(rules, tables, context);
+  errs() << "usage: kiln-rules list|show|new|check|bench|explain|why ...; --help says more\n";
   return 2;
 }

@@ -120,4 +120,41 @@ JsonWriter &JsonWriter::value(const std::vector<int64_t> &numbers) {
   return *this;
 }
 
+std::string indentJson(const std::string &text) {
+  std::string out;
+  size_t depth = 0;
+  auto newLine = [&] { out.append(1, '\n').append(2 * depth, ' '); };
+  for (size_t i = 0; i < text.size(); ++i) {
+    char c = text[i];
+    if (c == '"') {
+      size_t end = i + 1;
+      while (end < text.size() && text[end] != '"')
+        end += text[end] == '\\' ? 2 : 1;
+      out.append(text, i, end + 1 - i);
+      i = end;
+    } else if (c == '{' || c == '[') {
+      out += c;
+      char next = i + 1 < text.size() ? text[i + 1] : 0;
+      if (next == '}' || next == ']') {
+        out += next;
+        ++i;
+        continue;
+      }
+      ++depth;
+      newLine();
+    } else if (c == '}' || c == ']') {
+      depth -= depth ? 1 : 0;
+      newLine();
+      out += c;
+    } else {
+      out += c;
+      if (c == ':')
+        out += ' ';
+      if (c == ',')
+        newLine();
+    }
+  }
+  return out;
+}
+
 } // namespace kiln::run

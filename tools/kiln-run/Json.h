@@ -48,6 +48,9 @@ private:
   bool afterKey = false;
 };
 
+/// A document in one line, spread over lines.
+std::string indentJson(const std::string &text);
+
 } // namespace kiln::run
 
 #endif // KILN_TOOLS_KILN_RUN_JSON_H

@@ -339,8 +339,10 @@ int runProgram(int argc, char **argv) {
   if (options.info && !quiet)
     printInfo(runner);
   Results results;
-  bool wantsRun = !options.info || options.bench || !options.inputs.empty() ||
-                  !options.dataSet.empty() || !options.shapes.empty();
+  if (options.manifest && !quiet)
+    std::printf("%s\n", indentJson(runner.info().manifest).c_str());
+  bool wantsRun = (!options.info && !options.manifest) || options.bench ||
+                  !options.inputs.empty() || !options.dataSet.empty() || !options.shapes.empty();
   if (wantsRun)
     if (Failure failure = runModel(runner, options, results, quiet)) {
       std::fputs(simulatorFindings() ? simulatorReport().c_str() : "", stderr);

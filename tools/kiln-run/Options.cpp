@@ -152,17 +152,32 @@ const Option kOptions[] = {
        options.info = true;
        return {};
      }},
+    {"manifest", nullptr,
+     "Print what the model was made of (JSON, docs/manifest.md); runs it only if inputs are given "
+     "too",
+     [](Options &options, const std::string &) -> Failure {
+       options.manifest = true;
+       return {};
+     }},
     {"trust-weights", nullptr, "Do not compare the checksums of the weights",
      [](Options &options, const std::string &) -> Failure {
        options.trustWeights = true;
        return {};
      }},
-    {"check-weights", "rolling|every-run[,keyed]",
+    {"require-signature", "PUBLIC.pem",
+     "Open the model only if this key's owner signed it (kilnc --sign); may be repeated",
+     [](Options &options, const std::string &value) -> Failure {
+       options.trustedKeys.push_back(value);
+       return {};
+     }},
+    {"check-weights", "rolling|every-run|background[,keyed]",
      "Check weights while runs go on; damaged ones are read again from the file",
      [](Options &options, const std::string &value) -> Failure {
-       if (value != "rolling" && value != "every-run" && value != "rolling,keyed" &&
-           value != "every-run,keyed")
-         return badValue("check-weights", value, "rolling or every-run, with ,keyed or without");
+       std::string rate = value.substr(0, value.find(','));
+       if ((rate != "rolling" && rate != "every-run" && rate != "background") ||
+           (value != rate && value != rate + ",keyed"))
+         return badValue("check-weights", value,
+                         "rolling, every-run or background, with ,keyed or without");
        options.checkWeights = value;
        return {};
      }},

@@ -26,9 +26,11 @@ struct Options {
   uint64_t bench = 0;
   uint32_t threads = 0;
   bool info = false;
+  bool manifest = false;
   bool help = false;
   bool version = false;
   bool trustWeights = false;
+  std::vector<std::string> trustedKeys; // PEM files
   /// Where the simulator's report goes; empty: nowhere.
   std::string simReport;
   /// Where the profile goes; empty: nowhere.

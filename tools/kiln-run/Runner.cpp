@@ -11,6 +11,7 @@
 #include "TensorFiles.h"
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -45,6 +46,9 @@ int exitCodeOf(kiln_status_t status) {
   case KILN_CPU_UNSUPPORTED:
   case KILN_INVALID_ARTEFACT:
   case KILN_CORRUPT:
+  case KILN_UNSIGNED:
+  case KILN_UNTRUSTED:
+  case KILN_TAMPERED:
   case KILN_DAMAGED:
   case KILN_CIRCUIT_OPEN:
     return ExitArtefact;
@@ -82,6 +86,13 @@ Failure Runner::open(const Options &options) {
   openOptions.flags = options.trustWeights ? KILN_OPEN_TRUST_WEIGHTS : 0;
   openOptions.error = reason;
   openOptions.error_size = sizeof reason;
+  std::vector<std::array<uint8_t, 32>> keys(options.trustedKeys.size());
+  for (size_t i = 0; i != keys.size(); ++i)
+    if (kiln_status_t status = kiln_public_key_read(options.trustedKeys[i].c_str(), keys[i].data(),
+                                                    reason, sizeof reason))
+      return {exitCodeOf(status), reason};
+  openOptions.trusted_keys = keys.empty() ? nullptr : keys[0].data();
+  openOptions.num_trusted_keys = uint32_t(keys.size());
   kiln_status_t status = kiln_open(options.model.c_str(), &openOptions, &artefact);
   if (status != KILN_OK)
     return {exitCodeOf(status), reason};
@@ -94,9 +105,10 @@ Failure Runner::open(const Options &options) {
     finite.push_back(name.c_str());
   kiln_integrity_options watch = {};
   watch.struct_size = sizeof watch;
-  watch.rate = options.checkWeights.starts_with("rolling")     ? KILN_CHECK_ROLLING
-               : options.checkWeights.starts_with("every-run") ? KILN_CHECK_EVERY_RUN
-                                                               : KILN_CHECK_NEVER;
+  watch.rate = options.checkWeights.starts_with("rolling")      ? KILN_CHECK_ROLLING
+               : options.checkWeights.starts_with("every-run")  ? KILN_CHECK_EVERY_RUN
+               : options.checkWeights.starts_with("background") ? KILN_CHECK_BACKGROUND
+                                                                : KILN_CHECK_NEVER;
   watch.flags = options.checkWeights.ends_with(",keyed") ? KILN_INTEGRITY_KEYED : 0;
   watch.reload = kiln_artefact_reload;
   watch.reload_user = artefact;

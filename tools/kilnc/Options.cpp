@@ -23,11 +23,11 @@ using namespace kiln;
 static cl::OptionCategory category("kilnc options");
 
 static cl::opt<std::string> model(cl::Positional, cl::desc("<model.onnx>"), cl::cat(category));
-static cl::opt<std::string>
-    output("o", cl::value_desc("file"),
-           cl::desc("Output (default: for so and obj the model's name with .so or .o, in the "
-                    "current folder; for other stages standard output)"),
-           cl::cat(category));
+static cl::opt<std::string> output(
+    "o", cl::value_desc("file"),
+    cl::desc("Output (default: for so, obj and a the model's name with .so, .o or .a, in the "
+             "current folder; for other stages standard output)"),
+    cl::cat(category));
 static cl::opt<std::string>
     header("header", cl::value_desc("file"),
            cl::desc("C header of the artefact (default: beside it; \"\" for none)"),
@@ -84,6 +84,7 @@ static cl::opt<Stage>
                          clEnumValN(Stage::LLVM, "llvm", "LLVM IR of kernels and program"),
                          clEnumValN(Stage::Asm, "asm", "assembly of kernels and program"),
                          clEnumValN(Stage::Obj, "obj", "the artefact as one relocatable object"),
+                         clEnumValN(Stage::Archive, "a", "that object in a static archive"),
                          clEnumValN(Stage::So, "so", "the artefact (default)")),
               cl::cat(category));
 /// Made late: LLVM's code generator has an option of this name, which means
@@ -115,6 +116,22 @@ static cl::list<std::string> onlyRules("only-rule", cl::value_desc("name"),
                                        cl::desc("Use this rule and no other"), cl::cat(category));
 static cl::opt<bool> disableAllRules("disable-all-rules", cl::desc("Use no rule"),
                                      cl::cat(category));
+static cl::list<std::string>
+    recordFolders("records", cl::value_desc("folder"),
+                  cl::desc("Use the records of measurements in a folder, too; they go before "
+                           "built-in ones of the same device and rule"),
+                  cl::cat(category));
+static cl::opt<bool> noRecords("no-records", cl::desc("Decide about rules by predictions alone"),
+                               cl::cat(category));
+static cl::opt<std::string> recordDevice(
+    "record-device", cl::value_desc("name"),
+    cl::desc("Device whose records decide about rules, such as amd-zen4-avx512 (default: "
+             "that of --cpu)"),
+    cl::cat(category));
+static cl::opt<double> minSpeedup("min-speedup", cl::value_desc("X"), cl::init(1.03),
+                                  cl::desc("What a rule must gain to fire, as a record says "
+                                           "(default 1.03); as fast and less memory will do, too"),
+                                  cl::cat(category));
 static cl::opt<Explain>
     explain("explain", cl::ValueOptional, cl::init(Explain::No),
             cl::desc("Say on standard output which rules matched where, which fired, and why not:"),
@@ -122,6 +139,11 @@ static cl::opt<Explain>
                        clEnumValN(Explain::Text, "text", "for people (default)"),
                        clEnumValN(Explain::JSON, "json", "one JSON document")),
             cl::cat(category));
+static cl::opt<std::string>
+    signingKey("sign", cl::value_desc("key.pem"),
+               cl::desc("Sign the artefact with this Ed25519 private key; a program can then "
+                        "insist on the public one"),
+               cl::cat(category));
 static cl::opt<bool> saveTemps("save-temps",
                                cl::desc("Also write every stage to a file beside the output"),
                                cl::cat(category));
@@ -178,7 +200,7 @@ static bool isOrdinary(StringRef path) {
 }
 
 static bool chooseOutputs(Invocation &invocation, kiln::DiagnosticEngine &diags) {
-  bool linked = emitStage == Stage::So || emitStage == Stage::Obj;
+  bool linked = phaseOf(emitStage.getValue()) == Phase::Link;
   SmallString<128> path(output.getValue());
   if (output.getNumOccurrences() && path.empty())
     return usage(diags, "-o: the path is empty");
@@ -186,7 +208,9 @@ static bool chooseOutputs(Invocation &invocation, kiln::DiagnosticEngine &diags)
     path = "-";
   } else if (path.empty()) {
     path = sys::path::filename(model);
-    sys::path::replace_extension(path, emitStage == Stage::So ? "so" : "o");
+    sys::path::replace_extension(path, emitStage == Stage::So    ? "so"
+                                       : emitStage == Stage::Obj ? "o"
+                                                                 : "a");
   }
   invocation.output = std::string(path);
   SmallString<128> stem(path == "-" ? sys::path::filename(model) : StringRef(path));
@@ -194,7 +218,11 @@ static bool chooseOutputs(Invocation &invocation, kiln::DiagnosticEngine &diags)
   if (saveTemps)
     invocation.options.tempsStem = std::string(stem);
   if (header.getNumOccurrences() && !linked)
-    return usage(diags, "--header: only the artefact has one, as so or obj");
+    return usage(diags, "--header: only the artefact has one, as so, obj or a");
+  if (signingKey.getNumOccurrences() && (emitStage != Stage::So || stopAfter().getNumOccurrences()))
+    return usage(diags, "--sign: only a shared object can be signed");
+  if (signingKey.getNumOccurrences() && signingKey.empty())
+    return usage(diags, "--sign: the path is empty");
   if (header.getNumOccurrences())
     invocation.header = header;
   else if (linked && path != "-" && isOrdinary(path))
@@ -332,6 +360,14 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
     return usage(diags, "--cache-dir and --no-cache: give one of them");
   if (disableAllRules && (!onlyRules.empty() || !disabledRules.empty()))
     return usage(diags, "--disable-all-rules leaves nothing to --only-rule and --disable-rule");
+  if (noRecords && (!recordFolders.empty() || recordDevice.getNumOccurrences()))
+    return usage(diags, "--no-records leaves nothing to --records and --record-device");
+  if (recordDevice.getNumOccurrences() && !isDeviceSlug(recordDevice))
+    return usage(diags, "--record-device: '" + recordDevice +
+                            "' is no device; write VENDOR-PROCESSOR-INSTRUCTIONS, as in "
+                            "amd-zen4-avx512");
+  if (!(minSpeedup > 0 && minSpeedup <= 1000))
+    return usage(diags, "--min-speedup: a number above 0 and up to 1000");
   if (!parseDims(invocation, diags) || !chooseOutputs(invocation, diags))
     return false;
   invocation.explain = explain;
@@ -342,9 +378,14 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
   options.rules.only.assign(onlyRules.begin(), onlyRules.end());
   options.rules.disabled.assign(disabledRules.begin(), disabledRules.end());
   options.rules.disableAll = disableAllRules;
+  options.records.use = !noRecords;
+  options.records.folders.assign(recordFolders.begin(), recordFolders.end());
+  options.records.device = recordDevice;
+  options.records.minSpeedup = minSpeedup;
   options.cpu = cpu;
   options.minimalFiltering = minimalFiltering;
   options.batchDim = batchDim;
+  options.signingKey = signingKey;
   options.optLevel = optLevel;
   options.threads = jobs;
   options.printWeights = printWeights;

@@ -46,8 +46,9 @@ static void compile(const Invocation &invocation, kiln::DiagnosticEngine &diags)
     compiler.check(invocation.model, *invocation.last, options, diags);
   else if (invocation.stage == Stage::So)
     compiler.compile(invocation.model, invocation.output, invocation.header, options, diags);
-  else if (invocation.stage == Stage::Obj)
-    compiler.compileObject(invocation.model, invocation.output, invocation.header, options, diags);
+  else if (invocation.stage == Stage::Obj || invocation.stage == Stage::Archive)
+    compiler.compileStatic(invocation.model, invocation.stage, invocation.output, invocation.header,
+                           options, diags);
   else
     compiler.emit(invocation.model, invocation.stage, invocation.output, options, diags);
 }

@@ -19,8 +19,7 @@ std::string lineOf(const std::string &mark) {
   for (int number = 1; std::getline(file, line); ++number) {
     const size_t at = line.find(mark);
     const size_t end = at + mark.size();
-    if (at != std::string::npos && line.find("//") < at &&
-        (end == line.size() || line[end] == ','))
+    if (at != std::string::npos && line.find("//") < at && (end == line.size() || line[end] == ','))
       return "Faults.cu:" + std::to_string(number);
   }
   ADD_FAILURE() << "no line bears \"" << mark << "\"";
@@ -253,8 +252,7 @@ TEST_F(FaultTest, warpDeadlock) {
 
 TEST_F(FaultTest, maskWithoutCaller) {
   EXPECT_EQ(run("maskWithoutCaller", 1, 32, 0, filled(32)), CUDA_ERROR_ILLEGAL_INSTRUCTION);
-  const kiln_sim_finding f =
-      expect(KILN_SIM_MASK_WITHOUT_CALLER, "maskWithoutCaller", 0, kAny);
+  const kiln_sim_finding f = expect(KILN_SIM_MASK_WITHOUT_CALLER, "maskWithoutCaller", 0, kAny);
   EXPECT_GE(f.thread[0], 16);
   EXPECT_EQ(f.address, 0xffffu);
 }
@@ -266,8 +264,7 @@ TEST_F(FaultTest, maskWithEndedLane) {
 
 TEST_F(FaultTest, shuffleFromAbsent) {
   EXPECT_EQ(run("shuffleFromAbsent", 1, 32, 0, filled(32)), CUDA_SUCCESS);
-  const kiln_sim_finding f =
-      expect(KILN_SIM_SHUFFLE_FROM_ABSENT, "shuffleFromAbsent", 0, kAny, 20);
+  const kiln_sim_finding f = expect(KILN_SIM_SHUFFLE_FROM_ABSENT, "shuffleFromAbsent", 0, kAny, 20);
   EXPECT_EQ(f.count, 16u);
 }
 

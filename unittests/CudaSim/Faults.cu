@@ -66,8 +66,8 @@ extern "C" __global__ void unwrittenOutput(float *out) {
 
 extern "C" __global__ void readAfterWrite(float *out) {
   __shared__ float s[128];
-  s[threadIdx.x] = 1; // other readAfterWrite
-  __syncwarp();       // Orders a warp only.
+  s[threadIdx.x] = 1;                                             // other readAfterWrite
+  __syncwarp();                                                   // Orders a warp only.
   out[threadIdx.x] = threadIdx.x >= 64 ? 0 : s[threadIdx.x + 64]; // at readAfterWrite
 }
 

@@ -140,6 +140,7 @@ TEST_F(CompilerTest, PrintsStagesAndStops) {
   phases.clear();
   EXPECT_TRUE(compiler.check(folder + "a.onnx", Phase::Import, options, diags));
   EXPECT_EQ(phases, "load 1/2 import 2/2 ");
-  EXPECT_TRUE(compiler.compileObject(folder + "a.onnx", folder + "a.o", "", options, diags));
+  EXPECT_TRUE(
+      compiler.compileStatic(folder + "a.onnx", Stage::Obj, folder + "a.o", "", options, diags));
   EXPECT_TRUE(fs::exists(folder + "a.o"));
 }

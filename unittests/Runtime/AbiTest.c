@@ -42,6 +42,10 @@ int main(int argc, char **argv) {
       !(kiln_model_output(model, 2)->flags & KILN_TENSOR_LATE))
     return fail("specs", "not those of the test model");
 
+  if (strcmp(kiln_artefact_manifest(artefact), "") != 0 ||
+      strcmp(kiln_model_manifest(model), "") != 0 || kiln_artefact_manifest(NULL))
+    return fail("manifest", "the test model has none");
+
   float x[2 * 8], y[2 * 4];
   int64_t x_shape[] = {2, 8}, y_shape[] = {2, 4};
   for (int i = 0; i != 16; ++i)

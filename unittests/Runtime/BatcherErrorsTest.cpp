@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "BatcherSupport.h"
+#include "PrometheusText.h"
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -44,6 +45,35 @@ TEST_F(Batcher, AChildOnlyCloses) {
   item.check();
 }
 
+TEST_F(Batcher, FiguresAsPrometheusReadsThem) {
+  start();
+  for (uint32_t i = 0; i != 3; ++i)
+    ASSERT_EQ(Item(2, 5, i).run(batcher), KILN_OK);
+  EXPECT_EQ(Item(13, 5, 1).run(batcher), KILN_CONSTRAINT);
+  EXPECT_EQ(kiln_batcher_drain(batcher, UINT64_MAX), KILN_OK);
+  std::string text = expectPrometheusText(
+      [&](char *out, size_t size) { return kiln_batcher_metrics_text(batcher, out, size); });
+  for (const char *line :
+       {"requests_total{model=\"batch\",result=\"completed\"} 3",
+        "requests_total{model=\"batch\",result=\"failed\"} 1",
+        "batch_rows_bucket{model=\"batch\",le=\"1\"} 0",
+        "batch_rows_bucket{model=\"batch\",le=\"3\"} 3",
+        "batch_rows_bucket{model=\"batch\",le=\"+Inf\"} 4", "batch_rows_sum{model=\"batch\"} 19",
+        "request_seconds_count{model=\"batch\"} 3"})
+    EXPECT_NE(text.find("kiln_batcher_" + std::string(line) + "\n"), std::string::npos)
+        << line << "\n"
+        << text;
+  kiln_batcher_stats now = stats();
+  EXPECT_GE(now.total_ns, now.queue_ns / 2);
+  EXPECT_GT(now.queue_ns, 0u);
+  // Of an older artefact, whose table ends before this call.
+  kiln_batcher_api oldTable = *batcher->api;
+  oldTable.struct_size = offsetof(kiln_batcher_api, metrics_text);
+  kiln_batcher old = {&oldTable};
+  EXPECT_EQ(kiln_batcher_metrics_text(&old, nullptr, 0), 0u);
+  EXPECT_EQ(kiln_batcher_metrics_text(nullptr, nullptr, 0), 0u);
+}
+
 TEST_F(Batcher, BadInputIsAStatus) {
   options.max_batch = 100000;
   EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
@@ -55,6 +85,10 @@ TEST_F(Batcher, BadInputIsAStatus) {
   options.flags = 0x80;
   EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
   options.flags = 0;
+  options.cpus = "4-";
+  EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
+  EXPECT_STREQ(error, "cpus: '4-' is no list of CPUs that may be used");
+  options.cpus = nullptr;
   options.struct_size = 3;
   EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
   options.struct_size = sizeof options;

@@ -16,7 +16,9 @@
 #include <gtest/gtest.h>
 #include <limits>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <thread>
+#include <unistd.h>
 
 using namespace kiln::rt;
 using namespace kiln::test;
@@ -224,8 +226,10 @@ TEST_F(Integrity, RefusesAbsurdOptions) {
     options = {};
     options.struct_size = sizeof options;
   };
-  options.rate = 3;
+  options.rate = 4;
   refused("rate");
+  options.background_round_ms = 86400001;
+  refused("background");
   options.flags = 2;
   refused("flags");
   options.breaker_threshold = 1000001;
@@ -246,6 +250,41 @@ TEST_F(Integrity, RefusesAbsurdOptions) {
   refused("always finite");
   options.struct_size = 1;
   refused("struct_size");
+}
+
+TEST_F(Integrity, AThreadChecksWhileNothingRuns) {
+#ifdef KILN_UNDER_TSAN
+  GTEST_SKIP() << "the damage itself would be a race";
+#endif
+  options.rate = KILN_CHECK_BACKGROUND;
+  options.background_round_ms = 5;
+  ASSERT_EQ(open(), KILN_OK) << error;
+  auto waitFor = [&](auto condition) {
+    for (int i = 0; i != 5000 && !condition(); ++i)
+      std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    return condition();
+  };
+  uint64_t checked = stats().checked_bytes;
+  EXPECT_TRUE(waitFor([&] { return stats().checked_bytes >= checked + 3 * (128 + 16); }));
+  flip(77);
+  EXPECT_TRUE(waitFor([&] { return stats().reloaded == 1; }));
+  EXPECT_EQ(run(), KILN_OK);
+  // What cannot be mended opens the breaker, although nothing runs.
+  reloadFails = true;
+  flip(78);
+  EXPECT_TRUE(waitFor([&] { return stats().breaker == KILN_BREAKER_OPEN; }));
+  EXPECT_EQ(run(), KILN_CIRCUIT_OPEN);
+  // A model with a thread closes at once, also in a child that has none.
+  pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    alarm(20);
+    bool closed = kiln_session_destroy(session) == KILN_OK && kiln_model_close(model) == KILN_OK;
+    _exit(closed ? 0 : 1);
+  }
+  int status = 1;
+  waitpid(child, &status, 0);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(Integrity, EveryFlippedBitIsMendedBeforeAResultIsGivenOut) {

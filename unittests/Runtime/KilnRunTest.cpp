@@ -122,10 +122,12 @@ TEST_F(KilnRun, ProfileAndReports) {
 }
 
 TEST_F(KilnRun, ChecksWhileItRuns) {
-  for (const char *rate : {"rolling", "every-run", "rolling,keyed", "every-run,keyed"})
+  for (const char *rate : {"rolling", "every-run", "background", "rolling,keyed", "every-run,keyed",
+                           "background,keyed"})
     EXPECT_EQ(run(std::string("--shape x=2x8 --finite y --check-weights ") + rate), ExitEqual)
         << output;
   EXPECT_EQ(run("--shape x=2x8 --check-weights sometimes"), ExitUsage);
+  EXPECT_EQ(run("--shape x=2x8 --check-weights rolling,never"), ExitUsage);
   EXPECT_EQ(run("--shape x=2x8 --finite nothing"), ExitUsage);
   EXPECT_TRUE(said("no output 'nothing'")) << output;
 }

@@ -15,6 +15,8 @@
 
 #include "kiln-c/ArtefactNote.h"
 
+#define TEST_MANIFEST "{\"format\":\"kiln-manifest 1.0\"}"
+
 #ifndef TEST_ABI_MAJOR
 #define TEST_ABI_MAJOR KILN_MODULE_ABI_MAJOR
 #endif
@@ -50,7 +52,9 @@ static const kiln_module_tensor outputs[] = {
     {"positive", {0, 64, 1}, 1, positiveDims, KILN_MODULE_TENSOR_LATE, 0, 0},
 };
 static const kiln_module_symbol symbols[] = {{"n", 1, 64}, {"2*n", 2, 128}, {"count", 0, 256}};
-static const kiln_module_buffer buffers[] = {{0, 1}, {1, 2}};
+/* Launches are some of the steps. */
+static const kiln_module_buffer buffers[] = {{1, 5}, {3, 8}};
+static const uint32_t launchSteps[] = {2, 5, 8}, bufferWriters[] = {0, 1};
 static const kiln_module_launch launches[] = {
     {"matmul", "MatMul_0,Add_1"}, {"relu", "Relu_2"}, {"affine", "Mul_3,Add_4,Concat_5"}};
 #ifndef TEST_WEIGHTS_CRC
@@ -201,6 +205,12 @@ const kiln_module kiln_generated_module = {
     .output_dims = computeDims,
     .run = run,
     .reads_inputs = 0,
+    .launch_steps = launchSteps,
+    .buffer_writers = bufferWriters,
+#ifdef TEST_NOTE
+    .manifest = TEST_MANIFEST,
+    .manifest_size = sizeof TEST_MANIFEST - 1,
+#endif
 };
 
 #ifdef TEST_NOTE
@@ -211,5 +221,9 @@ struct Note {
   kiln_artefact_note note;
 };
 __attribute__((section(".note.kiln"), used, aligned(4))) static const struct Note note = {
-    5, sizeof(kiln_artefact_note), KILN_NOTE_TYPE, KILN_NOTE_OWNER, {KILN_NOTE_MAJOR, 0, 0, 0, 0}};
+    5,
+    sizeof(kiln_artefact_note),
+    KILN_NOTE_TYPE,
+    KILN_NOTE_OWNER,
+    {KILN_NOTE_MAJOR, 0, 0, 0, 0, 0, 0}};
 #endif

@@ -104,6 +104,35 @@ TEST(MatMul, Epilogue) {
   check(c);
 }
 
+/// Rows that are normalised while they are in the cache.
+TEST(MatMul, RowsAreFinished) {
+  for (const char *columns : {"40", "64", "7"})
+    for (const char *norm : {"standardize", "rms_normalize"}) {
+      MatMulCase c{
+          {"s0", "32", "30"}, {"30", columns}, {"s0", "32", columns}, "f32", false, false, true};
+      std::string y = tensorText(c.y, "f32"), row = tensorText({columns}, "f32");
+      c.extraArguments = ", %bias: " + row + ", %res: " + y + ", %gamma: " + row;
+      c.epilogue = llvm::formatv(R"mlir(
+        %0 = kiln.add %y, %bias : ({0}, {1}) -> {0}
+        %1 = kiln.add %res, %0 : ({0}, {0}) -> {0}
+        %2 = kiln.{2} %1 {{axis = 2 : i64, epsilon = 1.0e-5 : f64} : ({0}) -> {0}
+        %3 = kiln.mul %2, %gamma : ({0}, {1}) -> {0}
+        %z = kiln.add %3, %res : ({0}, {0}) -> {0}
+      )mlir",
+                                 y, row, norm)
+                       .str();
+      ParityOptions options;
+      options.sizes = {0, 1, 3};
+      check(c, options);
+      // Of which nothing lies as it is multiplied.
+      c.transA = true;
+      c.a = {"s0", "30", "32"};
+      check(c, options);
+      c.constantB = false;
+      check(c, options);
+    }
+}
+
 /// An epilogue too long for registers, and one that cannot work on lanes.
 TEST(MatMul, LongEpilogue) {
   MatMulCase c{{"s0", "30"}, {"30", "40"}, {"s0", "40"}, "f32", false, false, true};

@@ -7,6 +7,7 @@
 
 #include "dialects/Kiln/IR/TensorTypes.h"
 #include "mlir/IR/Matchers.h"
+#include "mlir/IR/PatternMatch.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -176,6 +177,9 @@ FailureOr<Operation *> kiln::tryBuild(OpBuilder &b, Location loc, StringRef opNa
   Operation *op = b.create(state);
   if (succeeded(verify(op, /*verifyRecursively=*/false)))
     return op;
+  // Who heard of the op must hear that it is gone.
+  if (auto *listener = dyn_cast_if_present<RewriterBase::Listener>(b.getListener()))
+    listener->notifyOperationErased(op);
   op->erase();
   return failure();
 }

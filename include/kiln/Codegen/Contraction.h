@@ -1,4 +1,4 @@
-//===- Contraction.h - Kernels of matrix products and convolutions -*- C++ -*-===//
+//===- Contraction.h - Kernels of products, attention, convolutions -*- C++ -*-===//
 //
 // Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -38,6 +38,22 @@ llvm::SmallVector<char, 0> packMatMul(llvm::StringRef layout, mlir::RankedTensor
 /// One element of the product by a loop of its own: the fallback.
 mlir::Value matMulElement(ElementBuilder &e, const MatMulSpec &spec,
                           llvm::ArrayRef<mlir::Value> index);
+
+//===-- Attention -----------------------------------------------------------===//
+
+/// What becomes of weights that are NaN, as kiln.attention says.
+enum class UndefinedWeights { NaN, Zero, MaskedZero };
+
+/// anchor's result 0 [batch, n, heads, e] from q [batch, n, heads, d], k [batch,
+/// m, groups, d] and v [batch, m, groups, e]; the mask may be null.
+struct AttentionSpec {
+  mlir::Operation *anchor;
+  mlir::Value q, k, v, mask;
+  double scale = 1, fill = 0;
+  UndefinedWeights undefined = UndefinedWeights::NaN;
+};
+
+mlir::LogicalResult buildAttentionKernel(KernelBuilder &k, const AttentionSpec &spec);
 
 //===-- Convolutions --------------------------------------------------------===//
 

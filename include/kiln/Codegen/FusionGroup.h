@@ -12,6 +12,10 @@
 //   anchor kernel:  one anchor; between it and the root only pointwise ops of
 //                   its shape; before it, if it pulls, pullable ops
 //
+// Asked for by a rule, an op of rows may lie among the pointwise ops behind an
+// anchor that completes rows: a product, its bias and residual, and the
+// normalisation of the sum.
+//
 //===----------------------------------------------------------------------===//
 #ifndef KILN_CODEGEN_FUSIONGROUP_H
 #define KILN_CODEGEN_FUSIONGROUP_H
@@ -22,6 +26,9 @@
 #include <functional>
 
 namespace kiln {
+
+/// Rows that a kernel makes before it finishes them.
+inline constexpr int64_t rowsToFinish = 32;
 
 struct FusionGroup {
   llvm::SmallSetVector<mlir::Operation *, 8> ops;
@@ -66,8 +73,9 @@ public:
 
   /// Groups hold only ops that are allowed at the time. Table and costs must
   /// outlive the grower.
-  FusionGrower(const KernelTable &table, PullCosts &costs, Allowed allowed)
-      : table(table), costs(costs), allowed(std::move(allowed)) {}
+  FusionGrower(const KernelTable &table, PullCosts &costs, Allowed allowed,
+               bool mayFinishRows = false)
+      : table(table), costs(costs), allowed(std::move(allowed)), mayFinishRows(mayFinishRows) {}
 
   /// The largest group around `root`, which needs a kernel.
   FusionGroup grow(mlir::Operation *root);
@@ -81,11 +89,13 @@ private:
   bool followsAnchor(mlir::Operation *op);
   bool canTake(mlir::Operation *producer, const FusionGroup &group);
   void extend(FusionGroup &group, llvm::function_ref<bool(mlir::Operation *)> wanted);
+  void finishRows(FusionGroup &group);
   FusionGroup startAt(mlir::Operation *root);
 
   const KernelTable &table;
   PullCosts &costs;
   Allowed allowed;
+  bool mayFinishRows;
   llvm::DenseMap<mlir::Operation *, bool> followers;
 };
 

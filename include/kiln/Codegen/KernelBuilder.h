@@ -32,10 +32,20 @@ public:
   /// The region's ops; operands of the fusion are its block arguments.
   mlir::Block &region() { return *body; }
   /// What the fusion yields, in order.
-  mlir::ValueRange results() { return body->getTerminator()->getOperands(); }
+  mlir::ValueRange results() {
+    return stage ? mlir::ValueRange(stage) : body->getTerminator()->getOperands();
+  }
   /// Memory of input (block argument) i and of result i.
   const Buffer &inputBuffer(unsigned i) const { return inputs[i]; }
   const Buffer &resultBuffer(unsigned i) const { return outputs[i]; }
+  /// Memory of a value of the region that is in memory: an input in row-major
+  /// order, or what was staged; null when it is not.
+  const Buffer *memoryOf(mlir::Value value);
+  /// Kernels of two stages leave `value`, of the only result's type, in its
+  /// memory first: until `finishStage`, it is what the fusion yields. From then on
+  /// it is read there, until results are stored over it.
+  void beginStage(mlir::Value value) { stage = value; }
+  void finishStage() { staged = std::exchange(stage, nullptr); }
   /// Memory of a value that the fusion yields; null when it does not.
   const Buffer *resultBufferOf(mlir::Value value);
 
@@ -127,6 +137,8 @@ public:
 
 private:
   mlir::Block *body;
+  /// What is being left in the result's memory, and what has been.
+  mlir::Value stage, staged;
 };
 
 /// The kernel of last resort: loops over each result's elements and pulls.

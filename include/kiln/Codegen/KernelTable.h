@@ -50,6 +50,10 @@ struct OpKernels {
   /// The anchor's kernel stores each element of the result once, after all that
   /// it reads of the epilogue's operands there: they may share memory.
   bool storesOnce = false;
+  /// The anchor's kernel can have whole rows of the result done at a time, so
+  /// that an op of rows may follow (completesRows); the op is one that may
+  /// (finishesRows): its own kernel, over the rows at hand, reads them in memory.
+  bool completesRows = false, finishesRows = false;
   /// Set by anchors that read packed constants; both or none.
   LayoutFn layoutOf = nullptr;
   PackFn pack = nullptr;
@@ -94,6 +98,12 @@ public:
   /// After addAnchor.
   template <typename OpTy> void setStoresOnce() {
     entries[OpTy::getOperationName()].storesOnce = true;
+  }
+  template <typename OpTy> void setCompletesRows() {
+    entries[OpTy::getOperationName()].completesRows = true;
+  }
+  template <typename OpTy> void setFinishesRows() {
+    entries[OpTy::getOperationName()].finishesRows = true;
   }
   template <typename OpTy> void setFallback(ElementFn element) {
     entries[OpTy::getOperationName()].fallback = element;

@@ -136,6 +136,10 @@ private:
   std::map<std::pair<bool, std::string>, Native> natives;
 };
 
+/// A number that an exporter may have meant by another: they write 0.7071,
+/// 1.4142135 and the like, and constants may be of half type.
+bool isMeantBy(double wanted, double number);
+
 /// Asks every file of patterns/constraints and patterns/rewrites; generated
 /// from the folders.
 void registerNatives(NativeTable &table);

@@ -16,6 +16,9 @@ class RulePass<string flag> : Pass<flag, "::mlir::func::FuncOp"> {
     ListOption<"folders", "rules", "std::string", "Folders of more rules">,
     ListOption<"only", "only", "std::string", "Use these rules alone">,
     ListOption<"disabled", "disable", "std::string", "Leave these rules out">,
+    ListOption<"recordFolders", "records", "std::string", "Folders of records (Records.h)">,
+    Option<"device", "device", "std::string", "", "Device whose records count as measured">,
+    Option<"minSpeedup", "min-speedup", "double", "1.03", "What a fusion must gain to fire">,
     Option<"explain", "explain", "bool", "false", "Print what each rule did to standard error">
   ];
   // Code is built to see what pulling an op costs (pullCost).

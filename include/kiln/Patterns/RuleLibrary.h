@@ -23,6 +23,9 @@
 
 namespace kiln {
 
+/// Of a pdl.operation in a completed module: there is a variant without it.
+inline constexpr llvm::StringLiteral optionalOpAttr = "kiln.optional";
+
 /// Fusion rules propose kernels; algebra rules rewrite the graph before.
 enum class RuleKind : uint8_t { Fusion, Algebra };
 
@@ -40,10 +43,15 @@ struct Rule {
   std::string file;
   /// The comment that the file begins with.
   std::string doc;
+  /// Exporters and the ONNX operators that they write for what the rule is about:
+  /// the comment's lines below "Seen in models:".
+  std::vector<std::string> spellings;
   RuleKind kind = RuleKind::Fusion;
   /// Kernel families that a fusion rule asks for.
   std::vector<std::string> kernels;
   std::vector<RulePattern> patterns;
+  /// BLAKE3 of its text and of all that it includes, in hexadecimal digits.
+  std::string digest;
   /// The completed module, as MLIR bytecode.
   std::string bytecode;
   bool builtIn = false;

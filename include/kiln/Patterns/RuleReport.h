@@ -7,7 +7,7 @@
 #ifndef KILN_PATTERNS_RULEREPORT_H
 #define KILN_PATTERNS_RULEREPORT_H
 
-#include "kiln/Patterns/RuleLibrary.h"
+#include "kiln/Patterns/Weigher.h"
 
 namespace kiln {
 
@@ -18,6 +18,9 @@ enum class Verdict : uint8_t {
   Refused  ///< not legal, or no kernel takes it
 };
 
+/// "fired"
+llvm::StringRef verdictName(Verdict verdict);
+
 /// One place where a rule matched.
 struct RuleMatch {
   std::string rule, pattern;
@@ -27,6 +30,13 @@ struct RuleMatch {
   Verdict verdict = Verdict::Refused;
   /// Why it lost or was refused.
   std::string reason;
+  /// How it is known what the rule is worth here.
+  EvidenceClass basis = EvidenceClass::Predicted;
+  /// What a record says; empty when there is none about this.
+  std::string recordText;
+  double speedup = 0;
+  /// Digests of records that decided.
+  std::vector<std::string> records;
 
   //===-- Fusion ----------------------------------------------------------===//
   std::string kernel;
@@ -34,17 +44,41 @@ struct RuleMatch {
   /// against what the generic fuser would have made of the same ops. Unknown
   /// sizes count as RuleReport::nominalSize.
   int64_t savedBytes = 0, savedOverGeneric = 0;
+  /// Picoseconds of a run saved over the generic fuser: what matches are compared
+  /// by, measured or predicted.
+  int64_t gain = 0;
   /// Matches that a fired one overlaps, and was chosen before.
   std::vector<std::string> beat;
 };
 
+/// What matching took, as a count that is the same on every machine.
+struct MatcherWork {
+  /// Patterns that were made ready, each time that they were.
+  uint64_t patterns = 0;
+  /// Constraints that were asked.
+  uint64_t calls = 0;
+
+  void operator+=(const MatcherWork &other) {
+    patterns += other.patterns;
+    calls += other.calls;
+  }
+};
+
 struct RuleReport {
   static constexpr int64_t nominalSize = 64;
+  /// False where no evidence was asked for.
+  static bool hasEvidence(const RuleMatch &match) {
+    return match.verdict == Verdict::Fired || match.verdict == Verdict::Lost ||
+           match.basis != EvidenceClass::Predicted;
+  }
 
   RuleList rules;
+  /// Not owned. Null: all is predicted.
+  Weigher *weigher = nullptr;
   std::vector<RuleMatch> matches;
   /// Rules that misbehaved: name, and what they did.
   std::vector<std::pair<std::string, std::string>> switchedOff;
+  MatcherWork work;
 
   void printText(llvm::raw_ostream &os) const;
   /// One document; docs/rules.md describes it.

@@ -13,7 +13,7 @@
 //   fuse      kiln.fusion                         fused
 //   plan      plan.program, plan.kernel           plan, kernels, cu
 //   generate  kernels and program as objects      llvm, asm
-//   link      the artefact                        obj, so
+//   link      the artefact                        obj, a, so
 //
 //===----------------------------------------------------------------------===//
 #ifndef KILN_PIPELINE_COMPILATION_H
@@ -25,11 +25,12 @@
 #include "kiln/Pipeline/PhaseTimer.h"
 #include "kiln/Support/Diagnostics.h"
 #include <functional>
+#include <optional>
 
 namespace kiln {
 
 enum class Phase { Load, Import, Fuse, Plan, Generate, Link };
-enum class Stage { Onnx, Kiln, Fused, Plan, Kernels, Cu, LLVM, Asm, Obj, So };
+enum class Stage { Onnx, Kiln, Fused, Plan, Kernels, Cu, LLVM, Asm, Obj, Archive, So };
 
 llvm::StringRef phaseName(Phase phase);
 /// The phase that leaves what the stage shows.
@@ -58,6 +59,8 @@ struct CompileOptions {
   /// Threads that generate code; 0 is one a core.
   unsigned threads = 0;
   RuleOptions rules;
+  /// What decides whether a rule fires.
+  RecordOptions records;
   /// Not owned; gets what rules did.
   RuleReport *ruleReport = nullptr;
   /// Prints tensors' elements in full.
@@ -67,6 +70,8 @@ struct CompileOptions {
   uint64_t cacheLimit = KernelCache::defaultLimit;
   /// Warn when the cache cannot be written; else it is silently not used.
   bool cacheIsWanted = false;
+  /// PEM file of the Ed25519 key that signs a shared object; empty: none.
+  std::string signingKey;
   /// Writes each stage to `<tempsStem>.kiln.mlir`, `.plan.mlir`, `.ll` … as soon
   /// as it exists; empty: none.
   std::string tempsStem;
@@ -74,6 +79,17 @@ struct CompileOptions {
   std::function<void(llvm::StringRef phase, unsigned index, unsigned total)> progress;
   /// Not owned; where the time went.
   PhaseTimer *timer = nullptr;
+};
+
+/// What a compilation makes of a graph, known before LLVM runs.
+struct GraphSummary {
+  /// Of the code that is emitted for all kernels, 32 hexadecimal digits. Weights'
+  /// elements and names of nodes have no part in it.
+  std::string kernelHash;
+  unsigned launches = 0;
+  /// What the launches read and write; sizes that only the run knows count as
+  /// RuleReport::nominalSize.
+  int64_t trafficBytes = 0;
 };
 
 /// Compiles one model after another; the tables and the context are made once.
@@ -90,15 +106,21 @@ public:
   bool compile(llvm::StringRef model, llvm::StringRef output, llvm::StringRef header,
                const CompileOptions &options, DiagnosticEngine &diags);
 
-  /// The same as one relocatable object, for static linking.
-  bool compileObject(llvm::StringRef model, llvm::StringRef output, llvm::StringRef header,
-                     const CompileOptions &options, DiagnosticEngine &diags);
+  /// The same for static linking, as one relocatable object or an archive of it.
+  bool compileStatic(llvm::StringRef model, Stage objOrArchive, llvm::StringRef output,
+                     llvm::StringRef header, const CompileOptions &options,
+                     DiagnosticEngine &diags);
 
   /// The artefact of a graph that `make` builds in the compiler's context, in the
   /// place of a model: a module with a function @main of kiln ops, named inputs
   /// and outputs (ModelAttributes.h).
   bool compileGraph(llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(mlir::MLIRContext &)> make,
                     llvm::StringRef output, const CompileOptions &options, DiagnosticEngine &diags);
+
+  /// A graph as compileGraph takes it, as far as its kernels' code.
+  std::optional<GraphSummary>
+  summarizeGraph(llvm::function_ref<mlir::OwningOpRef<mlir::ModuleOp>(mlir::MLIRContext &)> make,
+                 const CompileOptions &options, DiagnosticEngine &diags);
 
   /// Writes the text of a stage (up to Asm) to a file; "-" is standard output.
   bool emit(llvm::StringRef model, Stage stage, llvm::StringRef output,

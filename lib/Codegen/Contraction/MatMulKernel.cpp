@@ -16,6 +16,7 @@
 
 #include "Packing.h"
 #include "Tile.h"
+#include "kiln/Codegen/FusionGroup.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -57,6 +58,7 @@ private:
   bool rowsAreOne() const;
   int64_t rowsOfBlock() const;
   void emitUnits(const Expr &blocks, const Expr &panels);
+  void emitRows(Operation *finisher);
   void emitBlock(Value block, Work work);
   void emitTile(int64_t rows, Value row, Value validRows, const Work &work);
 
@@ -153,9 +155,20 @@ LogicalResult MatMulEmitter::emit() {
   for (Value result : k.results())
     if (shapeOf(result) != shape)
       return failure();
+  Operation *finisher = nullptr;
+  for (Operation &op : k.region())
+    if (const OpKernels *kernels = k.table.find(&op); kernels && kernels->finishesRows)
+      finisher = &op;
+  if (finisher)
+    k.beginStage(finisher->getOperand(0));
   if (type == accumulator)
     direct = stridedInput(k, spec.a);
   flat = rowsAreOne();
+  if (finisher && !flat) {
+    // Packed rows are one dim, whatever A looks like.
+    direct.reset();
+    flat = rowsAreOne();
+  }
   if (flat)
     rowCount = elementCount(batch) * rowCount;
   auto argument = dyn_cast<BlockArgument>(spec.b);
@@ -163,7 +176,7 @@ LogicalResult MatMulEmitter::emit() {
   panelsGiven = !layout.empty();
   tile = panelsGiven ? tileOfWidth(k.target, accumulator, PanelLayout::parse(layout).width)
                      : chooseTile(k.target, accumulator, columnCount.constant());
-  blockRows = rowsOfBlock();
+  blockRows = finisher ? rowsToFinish : rowsOfBlock();
 
   current.assign(batch.size(), k.index(0));
   // Rows that are counted as one go in a dim that is not 1: an operand's dim of
@@ -188,6 +201,11 @@ LogicalResult MatMulEmitter::emit() {
   if (!direct)
     packedRows = reserve(blockRows);
 
+  if (finisher) {
+    assert(flat && Expr::divideExactly(rowCount, blockRows) && "the fuser looks for that");
+    emitRows(finisher);
+    return success();
+  }
   Expr blocks = Expr::ceilDiv(rowCount, blockRows),
        panels = Expr::ceilDiv(columnCount, tile.columns());
   // Two FMAs a cycle at 3 GHz.
@@ -261,6 +279,49 @@ void MatMulEmitter::emitUnits(const Expr &blocks, const Expr &panels) {
   });
 }
 
+/// A unit is a block of whole rows: its products and what follows them go to the
+/// result's memory, and while they are in the cache the finisher's kernel goes
+/// over these rows.
+void MatMulEmitter::emitRows(Operation *finisher) {
+  Value width = k.index(tile.columns()), columns = k.size(columnCount);
+  Value panelElements = math.mul(k.size(depth), width), first = k.begin, last = k.end;
+  Value packed;
+  if (panelsGiven) {
+    Expr panels = Expr::ceilDiv(columnCount, tile.columns());
+    packed = memref::ViewOp::create(
+        k.b, k.loc, MemRefType::get({ShapedType::kDynamic}, accumulator),
+        k.inputBuffer(cast<BlockArgument>(spec.b).getArgNumber()).memref, k.index(0),
+        ValueRange{k.size(panels * depth * Expr(tile.columns()))});
+  }
+  k.loop(first, last, 1, [&](Value block) {
+    Work work;
+    work.rowFrom = math.mul(block, blockRows);
+    work.rowTo = math.add(work.rowFrom, blockRows);
+    work.a = rowsOfA(work.rowFrom, work.rowTo);
+    Value panelCount = math.ceilDiv(columns, width);
+    k.loop(k.index(0), panelCount, 1, [&](Value panel) {
+      work.column = math.mul(panel, width);
+      work.validColumns = math.sub(columns, work.column);
+      work.panel = packed ? packed : packedPanel;
+      work.panelBase = packed ? math.mul(panel, panelElements) : k.index(0);
+      if (!packed)
+        packB(work.column, math.min(work.validColumns, width));
+      forRows(k, k.index(0), k.index(blockRows), tile, [&](int64_t rows, Value row, Value) {
+        emitTile(rows, math.add(work.rowFrom, row), nullptr, work);
+      });
+    });
+    k.finishStage();
+    k.begin = work.rowFrom, k.end = work.rowTo;
+    LogicalResult finished = k.table.find(finisher)->kernel(k, finisher);
+    assert(succeeded(finished) && "kernels of rows never decline");
+    (void)finished;
+    k.begin = first, k.end = last;
+  });
+  Expr products = Expr(blockRows) * depth * columnCount;
+  k.setUnits(Expr::floorDiv(rowCount, blockRows),
+             Expr::floorDiv(products * Expr(166), tile.lanes) + k.unitCost * Expr(blockRows));
+}
+
 //===----------------------------------------------------------------------===//
 // Operands
 //===----------------------------------------------------------------------===//
@@ -290,7 +351,7 @@ MatMulEmitter::RowsOfA MatMulEmitter::rowsOfA(Value rowFrom, Value rowTo) {
   }
   size_t rank = direct->strides.size();
   auto stride = [&](size_t d) { return k.size(direct->strides[d]); };
-  RowsOfA rows{direct->buffer->memref, k.index(0), stride(rank - (spec.transA ? 1 : 2)),
+  RowsOfA rows{direct->buffer->memref, k.size(direct->offset), stride(rank - (spec.transA ? 1 : 2)),
                stride(rank - (spec.transA ? 2 : 1))};
   if (!flat)
     for (auto [d, index] : llvm::enumerate(batchIndexOf(spec.a)))
@@ -335,8 +396,8 @@ void MatMulEmitter::packB(Value column, Value validColumns) {
     auto stride = [&](size_t d) { return k.size(input->strides[d]); };
     size_t rank = input->strides.size();
     strided =
-        StridedColumns{input->buffer->memref, k.index(0), stride(rank - (spec.transB ? 1 : 2)),
-                       stride(rank - (spec.transB ? 2 : 1))};
+        StridedColumns{input->buffer->memref, k.size(input->offset),
+                       stride(rank - (spec.transB ? 1 : 2)), stride(rank - (spec.transB ? 2 : 1))};
     for (auto [d, index] : llvm::enumerate(matrix))
       strided->base = math.add(strided->base, math.mul(index, stride(d)));
     strided->base = math.add(strided->base, math.mul(column, strided->columnStride));
@@ -360,10 +421,6 @@ void MatMulEmitter::packB(Value column, Value validColumns) {
 
 void MatMulEmitter::emitBlock(Value block, Work work) {
   auto total = rowCount.constant();
-  auto fullTiles = [&](Value end) {
-    k.loop(work.rowFrom, end, tile.rows,
-           [&](Value row) { emitTile(tile.rows, row, nullptr, work); });
-  };
   if (total) {
     if (*total == 0)
       return;
@@ -371,7 +428,8 @@ void MatMulEmitter::emitBlock(Value block, Work work) {
     RowSplit split = splitRows(*total - last, tile);
     int64_t fullEnd = last + split.full * tile.rows;
     if (fullEnd > 0)
-      fullTiles(math.min(work.rowTo, k.index(fullEnd)));
+      k.loop(work.rowFrom, math.min(work.rowTo, k.index(fullEnd)), tile.rows,
+             [&](Value row) { emitTile(tile.rows, row, nullptr, work); });
     auto rest = [&] {
       int64_t row = fullEnd;
       for (int64_t rows : split.rest) {
@@ -385,19 +443,8 @@ void MatMulEmitter::emitBlock(Value block, Work work) {
       return rest();
     return k.branch(math.compare(arith::CmpIPredicate::eq, block, k.index(blocks - 1)), rest);
   }
-  Value rest = math.rem(math.sub(work.rowTo, work.rowFrom), k.index(tile.rows));
-  Value end = math.sub(work.rowTo, rest);
-  fullTiles(end);
-  // As few rows as keep the units busy; one row has a tile of its own.
-  int64_t step = thinRows(tile);
-  k.loop(end, work.rowTo, step, [&](Value row) {
-    Value left = math.sub(work.rowTo, row), one = k.index(1);
-    k.branch(math.compare(arith::CmpIPredicate::eq, left, one),
-             [&] { emitTile(1, row, nullptr, work); });
-    if (step > 1)
-      k.branch(math.compare(arith::CmpIPredicate::sgt, left, one),
-               [&] { emitTile(step, row, left, work); });
-  });
+  forRows(k, work.rowFrom, work.rowTo, tile,
+          [&](int64_t rows, Value row, Value validRows) { emitTile(rows, row, validRows, work); });
 }
 
 void MatMulEmitter::emitTile(int64_t rows, Value row, Value validRows, const Work &work) {

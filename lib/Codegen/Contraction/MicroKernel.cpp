@@ -98,6 +98,33 @@ void contraction::forTiles(KernelBuilder &k, const RowSplit &split, const TileSh
     k.branch(math.compare(arith::CmpIPredicate::eq, to, all), rest);
 }
 
+void contraction::forRows(KernelBuilder &k, Value from, Value to, const TileShape &tile,
+                          function_ref<void(int64_t, Value, Value)> body) {
+  IndexMath math(k.b, k.loc);
+  auto first = IndexMath::constantOf(from), last = IndexMath::constantOf(to);
+  if (first && last) {
+    RowSplit split = splitRows(*last - *first, tile);
+    int64_t row = *first + split.full * tile.rows;
+    if (split.full > 0)
+      k.loop(from, k.index(row), tile.rows, [&](Value at) { body(tile.rows, at, nullptr); });
+    for (int64_t height : split.rest) {
+      body(height, k.index(row), nullptr);
+      row += height;
+    }
+    return;
+  }
+  Value end = math.sub(to, math.rem(math.sub(to, from), k.index(tile.rows)));
+  k.loop(from, end, tile.rows, [&](Value row) { body(tile.rows, row, nullptr); });
+  // As few rows as keep the units busy; one row has a tile of its own.
+  int64_t step = thinRows(tile);
+  k.loop(end, to, step, [&](Value row) {
+    Value left = math.sub(to, row), one = k.index(1);
+    k.branch(math.compare(arith::CmpIPredicate::eq, left, one), [&] { body(1, row, nullptr); });
+    if (step > 1)
+      k.branch(math.compare(arith::CmpIPredicate::sgt, left, one), [&] { body(step, row, left); });
+  });
+}
+
 int64_t contraction::thinRows(const TileShape &tile) {
   return std::min<int64_t>(llvm::divideCeil(minChains, tile.vectors), tile.rows);
 }

@@ -111,10 +111,11 @@ mlir::Value interleave(mlir::OpBuilder &b, mlir::Location loc,
 bool canCollapse(KernelBuilder &k, mlir::Operation *anchor, size_t first, size_t last);
 
 /// Memory of a value that is an input of the kernel under views that only
-/// permute: element i lies at the sum of i[d] * strides[d].
+/// permute and cut: element i lies at offset + the sum of i[d] * strides[d].
 struct StridedInput {
   const Buffer *buffer;
   Shape strides;
+  Expr offset = 0;
 };
 std::optional<StridedInput> stridedInput(KernelBuilder &k, mlir::Value value);
 
@@ -136,6 +137,12 @@ void packPanel(KernelBuilder &k, const Buffer &target, mlir::Type type, mlir::Va
 void forTiles(KernelBuilder &k, const RowSplit &split, const TileShape &tile, int64_t blocks,
               mlir::Value from, mlir::Value to,
               llvm::function_ref<void(int64_t height, mlir::Value row)> body);
+
+/// Calls `body` for tiles that cover rows [from, to). Constant bounds give tiles
+/// of exactly those rows. Others leave a last tile of which `valid` rows exist;
+/// null where all do.
+void forRows(KernelBuilder &k, mlir::Value from, mlir::Value to, const TileShape &tile,
+             llvm::function_ref<void(int64_t height, mlir::Value row, mlir::Value valid)> body);
 
 /// For (outer, inner) in [begin, end) of outer x inner units: `body` gets the
 /// outer index and the range of inner ones.

@@ -137,6 +137,8 @@ static std::unique_ptr<Model> load(llvm::ArrayRef<uint8_t> bytes, std::shared_pt
   }
   auto model = std::make_unique<Model>();
   model->path = path.str();
+  model->bytes = bytes;
+  model->bytesOwner = owner;
   model->schemas = std::make_shared<SchemaTable>();
   readHeader(proto, *model, diags);
   if (!proto.has_graph()) {

@@ -66,26 +66,55 @@ void TemplateWriter::include(StringRef header) {
   includes += ("#include \"" + header + "\"\n").str();
 }
 
-/// Names of everything that a functor may use, and its members for what it does.
 std::string TemplateWriter::epilogue(StringRef name, Place place) {
+  return functor(name, [&](KernelBuilder &k, ValueRange parameters) {
+    ElementBuilder e = k.elements();
+    Value value = parameters[0];
+    e.setSource(anchor->getResult(0), [=](ElementBuilder &, ArrayRef<Value>) { return value; });
+    return e.element(k.results()[0], place(e, parameters[1], parameters[2]));
+  });
+}
+
+std::optional<TemplateWriter::Prologue> TemplateWriter::prologue(StringRef name, Value operand,
+                                                                 Place place) {
+  constexpr StringLiteral identity = "kiln::cuda::Identity<float>";
+  if (!elementTypeOf(operand).isF32())
+    return std::nullopt;
+  if (std::string input = inputOf(operand); !input.empty())
+    return Prologue{input, (identity + "{}").str(), identity.str()};
+  Value loaded;
+  for (BlockArgument argument : kernel.getBody().front().getArguments())
+    if (!loaded && elementTypeOf(argument).isF32() && shapeOf(argument) == shapeOf(operand))
+      loaded = argument;
+  if (!loaded)
+    return std::nullopt;
+  std::string text = functor(name, [&](KernelBuilder &k, ValueRange parameters) {
+    ElementBuilder e = k.elements();
+    Value value = parameters[0];
+    Index at = place(e, parameters[1], parameters[2]);
+    Buffer buffer = *e.bufferOf(loaded);
+    e.setSource(loaded, [=](ElementBuilder &inner, ArrayRef<Value> index) {
+      return index == ArrayRef<Value>(at) ? value : inner.load(buffer, index);
+    });
+    return e.element(operand, at);
+  });
+  if (text.empty())
+    return std::nullopt;
+  return Prologue{inputOf(loaded), text, name.str()};
+}
+
+std::string TemplateWriter::functor(StringRef name, Body build) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
   OpBuilder b(kernel.getContext());
-  Type element = elementTypeOf(anchor->getResult(0));
-  auto built = buildElementFunction(
-      kernel, table, VectorTarget::device(), *module, "epilogue",
-      {element, b.getIndexType(), b.getIndexType()},
-      [&](KernelBuilder &k, ValueRange parameters) -> Value {
-        ElementBuilder e = k.elements();
-        Value value = parameters[0];
-        e.setSource(anchor->getResult(0), [=](ElementBuilder &, ArrayRef<Value>) { return value; });
-        return e.element(k.results()[0], place(e, parameters[1], parameters[2]));
-      });
+  Type element = b.getF32Type();
+  auto built = buildElementFunction(kernel, table, VectorTarget::device(), *module, "functor",
+                                    {element, b.getIndexType(), b.getIndexType()}, build);
   if (failed(built))
     return "";
   built->setPublic();
   if (failed(passes.run(*module)))
     return "";
-  auto function = module->lookupSymbol<func::FuncOp>("epilogue");
+  auto function = module->lookupSymbol<func::FuncOp>("functor");
   Block &entry = function.front();
 
   std::string body;

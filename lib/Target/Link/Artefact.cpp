@@ -228,9 +228,22 @@ Error ArtefactFile::assemble(StringRef linked) {
   return file->write(0, image->head);
 }
 
-Error ArtefactFile::finish(StringRef linked) {
+Error ArtefactFile::appendSignature(const SigningKey &key) {
+  auto read = [&](uint64_t offset, MutableArrayRef<uint8_t> bytes) {
+    return file->read(offset, bytes);
+  };
+  Expected<std::string> signature = key.sign(fileSize, read);
+  if (!signature)
+    return signature.takeError();
+  return file->write(fileSize, StringRef(*signature));
+}
+
+Error ArtefactFile::finish(StringRef linked, const SigningKey *key) {
   if (Error error = assemble(linked))
     return error;
+  if (key)
+    if (Error error = appendSignature(*key))
+      return error;
   return file->commit();
 }
 
@@ -255,13 +268,14 @@ Error ArtefactFile::finishArchive(StringRef linked, StringRef member) {
 }
 
 Error kiln::writeArtefact(StringRef path, StringRef linked, ArrayRef<WeightSegment> segments,
-                          unsigned mode) {
+                          const ArtefactForm &form) {
   uint64_t size = segments.empty() ? 0 : segments.back().offset + segments.back().size;
-  Expected<std::unique_ptr<ArtefactFile>> file = ArtefactFile::create(path, size, mode);
+  Expected<std::unique_ptr<ArtefactFile>> file = ArtefactFile::create(path, size, form.mode);
   if (!file)
     return file.takeError();
   Expected<std::vector<uint32_t>> crcs = (*file)->writeWeights(segments);
   if (!crcs)
     return crcs.takeError();
-  return (*file)->finish(linked);
+  return form.member.empty() ? (*file)->finish(linked, form.key)
+                             : (*file)->finishArchive(linked, form.member);
 }

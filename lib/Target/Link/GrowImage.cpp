@@ -8,6 +8,7 @@
 #include "GrowImage.h"
 #include "ElfImage.h"
 #include "kiln/Target/Link/Link.h"
+#include "kiln/Target/Link/Manifest.h"
 #include "llvm/Object/ELF.h"
 #include "llvm/Support/MathExtras.h"
 #include <cstring>
@@ -83,6 +84,19 @@ static Expected<GrownImage> growShared(StringRef linked, Elf::Ehdr header,
   return image;
 }
 
+static void noteManifest(const object::ELFFile<Elf> &file, ArrayRef<Elf::Shdr> sections,
+                         GrownImage &image) {
+  for (const Elf::Shdr &section : sections) {
+    auto name = file.getSectionName(section);
+    if (!name) {
+      consumeError(name.takeError());
+    } else if (*name == manifestSection && section.sh_size != 0) {
+      image.manifestOffset = section.sh_offset;
+      image.manifestSize = section.sh_size - 1;
+    }
+  }
+}
+
 Expected<GrownImage> kiln::growImage(StringRef linked, uint64_t size) {
   auto file = object::ELFFile<Elf>::create(linked);
   if (!file)
@@ -103,7 +117,11 @@ Expected<GrownImage> kiln::growImage(StringRef linked, uint64_t size) {
       size = section.sh_size;
     if (file->getHeader().e_type == ELF::ET_REL)
       return growRelocatable(linked, file->getHeader(), sections->vec(), index, size);
-    return growShared(linked, file->getHeader(), segments->vec(), sections->vec(), index, size);
+    auto image =
+        growShared(linked, file->getHeader(), segments->vec(), sections->vec(), index, size);
+    if (image)
+      noteManifest(*file, *sections, *image);
+    return image;
   }
   return unexpected("the image has no section " + weightsSection);
 }

@@ -20,6 +20,9 @@ struct GrownImage {
   std::string head;
   uint64_t weightsOffset = 0;
   uint64_t weightsSize = 0;
+  /// Of a shared object: where the head has the manifest, without its zero byte.
+  uint64_t manifestOffset = 0;
+  uint64_t manifestSize = 0;
   std::string tail;
 };
 

@@ -26,7 +26,7 @@ std::string kiln::writeBlankNote() {
   appendRecord(note, header);
   note.append(KILN_NOTE_OWNER, sizeof(KILN_NOTE_OWNER));
   note.resize(alignTo(note.size(), 4));
-  kiln_artefact_note blank = {KILN_NOTE_MAJOR, KILN_NOTE_MINOR, 0, 0, 0};
+  kiln_artefact_note blank = {KILN_NOTE_MAJOR, KILN_NOTE_MINOR, 0, 0, 0, 0, 0};
   appendRecord(note, blank);
   return note;
 }
@@ -71,6 +71,8 @@ Error kiln::stampNote(GrownImage &image,
   note.crc32c = 0;
   note.covered_low = static_cast<uint32_t>(covered);
   note.covered_high = static_cast<uint32_t>(covered >> 32);
+  note.manifest_offset = static_cast<uint32_t>(image.manifestOffset);
+  note.manifest_size = static_cast<uint32_t>(image.manifestSize);
   std::memcpy(image.head.data() + place, &note, sizeof(note));
   uint64_t inHead = std::min<uint64_t>(covered, image.head.size());
   uint32_t crc = crc32c(arrayRefFromStringRef(StringRef(image.head).take_front(inHead)));

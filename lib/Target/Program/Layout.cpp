@@ -125,7 +125,9 @@ private:
         })
         .Case([&](plan::LaunchOp launch) {
           layout.indexOf[launch] = static_cast<unsigned>(layout.launches.size());
-          layout.launches.push_back({launch.getKernel().str(), launch.getNodes().str()});
+          for (Value out : launch.getOuts())
+            noteWriter(out);
+          layout.launches.push_back({launch.getKernel().str(), launch.getNodes().str(), step});
         })
         .Case([&](plan::RequireOp require) {
           layout.indexOf[require] = static_cast<unsigned>(layout.constraints.size());
@@ -176,13 +178,27 @@ private:
         });
   }
 
-  void use(Value value, function_ref<bool(Value)> counts = nullptr) {
+  void forEachBuffer(Value value, function_ref<void(Value, ProgramLayout::ArenaBuffer &)> work) {
     llvm::SetVector<Value> origins;
     collectOrigins(value, origins);
     for (Value origin : origins)
-      if (auto it = layout.arenaOf.find(origin);
-          it != layout.arenaOf.end() && (!counts || counts(origin)))
-        layout.arena[it->second].last = std::max(layout.arena[it->second].last, step);
+      if (auto it = layout.arenaOf.find(origin); it != layout.arenaOf.end())
+        work(origin, layout.arena[it->second]);
+  }
+
+  void use(Value value, function_ref<bool(Value)> counts = nullptr) {
+    forEachBuffer(value, [&](Value origin, ProgramLayout::ArenaBuffer &buffer) {
+      if (!counts || counts(origin))
+        buffer.last = std::max(buffer.last, step);
+    });
+  }
+
+  /// Of the launch that is numbered next.
+  void noteWriter(Value out) {
+    forEachBuffer(out, [&](Value, ProgramLayout::ArenaBuffer &buffer) {
+      if (!buffer.writer)
+        buffer.writer = static_cast<uint32_t>(layout.launches.size());
+    });
   }
 
   ProgramLayout &layout;

@@ -13,6 +13,7 @@
 #include "dialects/Kiln/IR/ModelAttributes.h"
 #include "dialects/Kiln/IR/TensorTypes.h"
 #include "kiln-c/ModuleABI.h"
+#include "kiln/Target/Link/Manifest.h"
 #include "kiln/Target/Program/Program.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "llvm/IR/Constants.h"
@@ -49,6 +50,14 @@ public:
       return null();
     auto type = llvm::ArrayType::get(elements.front()->getType(), elements.size());
     return global(llvm::ConstantArray::get(type, elements));
+  }
+  /// A text in a section of its own.
+  Constant *section(StringRef value, StringRef name) {
+    llvm::GlobalVariable *variable = global(llvm::ConstantDataArray::getString(context, value));
+    // Else it would be a section of strings to merge, which a linker may rearrange.
+    variable->setUnnamedAddr(llvm::GlobalValue::UnnamedAddr::None);
+    variable->setSection(name);
+    return variable;
   }
   llvm::GlobalVariable *global(Constant *value, StringRef name = "") {
     auto *variable = new llvm::GlobalVariable(module, value->getType(), true,
@@ -143,10 +152,15 @@ Constant *kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &lay
                   w.u64(static_cast<uint64_t>(isInput ? program.getLower()[i] : INT64_MIN)),
                   w.u64(static_cast<uint64_t>(isInput ? program.getUpper()[i] : INT64_MAX))}));
   }
-  for (const auto &buffer : layout.arena)
+  SmallVector<Constant *> launchSteps, bufferWriters;
+  for (const auto &buffer : layout.arena) {
     buffers.push_back(w.record({w.u32(buffer.first), w.u32(buffer.last)}));
-  for (const auto &launch : layout.launches)
+    bufferWriters.push_back(w.u32(buffer.writer.value_or(layout.launches.size())));
+  }
+  for (const auto &launch : layout.launches) {
     launches.push_back(w.record({w.text(launch.kernel), w.text(launch.nodes)}));
+    launchSteps.push_back(w.u32(launch.step));
+  }
   for (auto [i, weight] : llvm::enumerate(layout.weights))
     weights.push_back(w.record({w.text("w" + std::to_string(i)), w.u64(weight.offset),
                                 w.u64(weight.bytes), w.u32(weight.crc32c), w.u32(0)}));
@@ -201,6 +215,10 @@ Constant *kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &lay
       w.array(batchAxes),
       info.batchObstacle.empty() ? w.null() : w.text(info.batchObstacle),
       device ? device : w.null(),
+      info.manifest.empty() ? w.null() : w.section(info.manifest, manifestSection),
+      w.u64(info.manifest.size()),
+      w.array(launchSteps),
+      w.array(bufferWriters),
   });
   auto *global =
       new llvm::GlobalVariable(module, table->getType(), true, llvm::GlobalValue::ExternalLinkage,

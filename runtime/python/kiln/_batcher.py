@@ -113,6 +113,12 @@ class Batcher:
             if name != "struct_size"
         }
 
+    def metrics_text(self):
+        """The same for Prometheus."""
+        text = ctypes.create_string_buffer(lib.kiln_batcher_metrics_text(self._handle, None, 0) + 256)
+        lib.kiln_batcher_metrics_text(self._handle, text, len(text))
+        return text.value.decode()
+
     def close(self, cancel=False):
         """Runs what was accepted, or gives it up; refuses more."""
         if self._handle:

@@ -15,6 +15,7 @@ from kiln import _native
 from kiln._native import lib
 
 _ERROR_SIZE = 1024
+_KEY_SIZE = 32
 
 
 class Status(enum.IntEnum):
@@ -35,6 +36,13 @@ class Status(enum.IntEnum):
     CORRUPT = 12
     IO = 13
     INTERNAL = 14
+    DEVICE_FAILED = 15
+    UNSIGNED = 16
+    UNTRUSTED = 17
+    TAMPERED = 18
+    DAMAGED = 20
+    CIRCUIT_OPEN = 21
+    NOT_FINITE = 22
     OVERLOADED = 32
     CANCELLED = 33
     DEADLINE = 34
@@ -144,7 +152,7 @@ class _Handles:
     """Everything that libkiln gave out, in the order in which it may go. Models
     and the arrays they have produced keep it alive."""
 
-    def __init__(self, path, threads, device, flags):
+    def __init__(self, path, threads, device, flags, keys):
         self.artefact = c_void_p()
         self.model = c_void_p()
         self.executor = c_void_p()
@@ -156,6 +164,8 @@ class _Handles:
             flags=flags,
             error=ctypes.cast(reason, ctypes.c_char_p),
             error_size=_ERROR_SIZE,
+            trusted_keys=keys,
+            num_trusted_keys=len(keys) // _KEY_SIZE,
         )
         status = lib.kiln_open(os.fsencode(path), byref(options), byref(self.artefact))
         _check(status, reason.value)
@@ -353,16 +363,24 @@ class Model:
         return arguments
 
 
-def load(path, threads=0, device=None, verify_weights=True, copy_weights=False):
+def _read_key(path):
+    key, reason = ctypes.create_string_buffer(_KEY_SIZE), ctypes.create_string_buffer(_ERROR_SIZE)
+    _check(lib.kiln_public_key_read(os.fsencode(path), key, reason, _ERROR_SIZE), reason.value)
+    return key.raw
+
+
+def load(path, threads=0, device=None, verify_weights=True, copy_weights=False, trusted_keys=()):
     """Opens the artefact at `path`, checks it, and returns a Model.
 
     threads: that work on a run, the calling one included; 0: all CPUs the process may use.
     device: such as "cpu"; a device that is named is used or refused.
     copy_weights: read the weights into memory instead of mapping the file.
+    trusted_keys: PEM files of public keys, one of which must have signed the artefact.
     """
     flags = 0
     if not verify_weights:
         flags |= _native.KILN_OPEN_TRUST_WEIGHTS
     if copy_weights:
         flags |= _native.KILN_OPEN_COPY_WEIGHTS
-    return Model(_Handles(path, threads, device, flags))
+    keys = b"".join(_read_key(key) for key in trusted_keys)
+    return Model(_Handles(path, threads, device, flags, keys))

@@ -104,6 +104,9 @@ class OpenOptions(ctypes.Structure):
         ("reserved", c_uint32),
         ("error", c_char_p),
         ("error_size", c_size_t),
+        ("trusted_keys", c_char_p),
+        ("num_trusted_keys", c_uint32),
+        ("reserved2", c_uint32),
     ]
 
 
@@ -118,6 +121,7 @@ class ExecutorOptions(ctypes.Structure):
         ("parallel_for_user", c_void_p),
         ("error", c_char_p),
         ("error_size", c_size_t),
+        ("cpus", c_char_p),
     ]
 
 
@@ -152,6 +156,7 @@ class BatcherOptions(ctypes.Structure):
         ("twin", c_void_p),
         ("error", c_char_p),
         ("error_size", c_size_t),
+        ("cpus", c_char_p),
     ]
 
 
@@ -192,11 +197,14 @@ class BatcherStats(ctypes.Structure):
         ("queue_times", c_uint64 * 40),
         ("run_times", c_uint64 * 40),
         ("total_times", c_uint64 * 40),
+        ("queue_ns", c_uint64),
+        ("total_ns", c_uint64),
     ]
 
 
 _CALLS = {
     "kiln_open": (c_int32, [c_char_p, POINTER(OpenOptions), POINTER(c_void_p)]),
+    "kiln_public_key_read": (c_int32, [c_char_p, c_char_p, c_char_p, c_size_t]),
     "kiln_close": (c_int32, [c_void_p]),
     "kiln_artefact_api": (c_void_p, [c_void_p]),
     "kiln_shared_executor_create": (c_int32, [POINTER(ExecutorOptions), POINTER(c_void_p)]),
@@ -238,6 +246,7 @@ _CALLS = {
     ),
     "kiln_batcher_cancel": (c_int32, [c_void_p, c_uint64]),
     "kiln_batcher_close": (c_int32, [c_void_p, c_uint32]),
+    "kiln_batcher_metrics_text": (c_size_t, [c_void_p, c_char_p, c_size_t]),
     "kiln_batcher_get_stats": (c_int32, [c_void_p, POINTER(BatcherStats)]),
 }
 

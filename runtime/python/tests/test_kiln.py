@@ -5,6 +5,7 @@
 import gc
 import os
 import sys
+import tempfile
 import threading
 import unittest
 
@@ -102,6 +103,11 @@ class ModelTest(unittest.TestCase):
         self.assert_raises(status.CONSTRAINT, "13", lambda: run({"x": np.zeros((13, 8), np.float32)}))
         self.assert_raises(status.IO, "nothing.so", lambda: kiln.load("nothing.so"))
         self.assert_raises(status.INVALID_ARTEFACT, "not an ELF", lambda: kiln.load(__file__))
+        self.assert_raises(status.IO, "key.pem", lambda: kiln.load(MODEL, trusted_keys=["key.pem"]))
+        with tempfile.NamedTemporaryFile("w", suffix=".pem") as key:
+            key.write("-----BEGIN PUBLIC KEY-----\nMCowBQYDK2VwAyEA" + "A" * 43 + "=\n-----END PUBLIC KEY-----\n")
+            key.flush()
+            self.assert_raises(status.UNSIGNED, "not signed", lambda: kiln.load(MODEL, trusted_keys=[key.name]))
         self.assert_raises(status.INVALID_ARGUMENT, "threads", lambda: kiln.load(MODEL, threads=-1))
         self.assert_raises(status.UNSUPPORTED, "cuda:0", lambda: kiln.load(MODEL, device="cuda:0"))
         self.assert_right(run({"x": self.x}), self.x)

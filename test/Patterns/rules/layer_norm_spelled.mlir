@@ -62,3 +62,39 @@ func.func @used_twice(%x: tensor<5x2x5xf32>, %gamma: tensor<1x1xf32>, %beta: ten
   %13 = kiln.add %12, %10 : (tensor<5x1x1xf32>, tensor<5x2x5xf32>) -> tensor<5x2x5xf32>
   return %13, %11 : tensor<5x2x5xf32>, tensor<5x1x1xf32>
 }
+
+// Instance normalisation spelled out: rows are the pixels of a channel.
+// CHECK-LABEL: @instance_norm
+// CHECK:       %[[S:.*]] = kiln.standardize %arg0 {axis = 2 : i64
+// CHECK-NOT:   kiln.reduce_mean
+func.func @instance_norm(%x: tensor<2x3x4x5xf32>, %g: tensor<3x1x1xf32>) -> tensor<2x3x4x5xf32> {
+  %e = kiln.constant dense<1.0e-5> : tensor<f32>
+  %0 = kiln.reduce_mean %x {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x4x5xf32>) -> tensor<2x3x1x1xf32>
+  %1 = kiln.sub %x, %0 : (tensor<2x3x4x5xf32>, tensor<2x3x1x1xf32>) -> tensor<2x3x4x5xf32>
+  %2 = kiln.mul %1, %1 : (tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32>
+  %3 = kiln.reduce_mean %2 {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x4x5xf32>) -> tensor<2x3x1x1xf32>
+  %4 = kiln.add %3, %e : (tensor<2x3x1x1xf32>, tensor<f32>) -> tensor<2x3x1x1xf32>
+  %5 = kiln.sqrt %4 : (tensor<2x3x1x1xf32>) -> tensor<2x3x1x1xf32>
+  %6 = kiln.div %1, %5 : (tensor<2x3x4x5xf32>, tensor<2x3x1x1xf32>) -> tensor<2x3x4x5xf32>
+  %7 = kiln.mul %6, %g : (tensor<2x3x4x5xf32>, tensor<3x1x1xf32>) -> tensor<2x3x4x5xf32>
+  return %7 : tensor<2x3x4x5xf32>
+}
+
+// Group normalisation: channels are split into groups, and rows are what a group has.
+// CHECK-LABEL: @group_norm
+// CHECK:       %[[G:.*]] = kiln.reshape %arg0
+// CHECK:       kiln.standardize %[[G]] {axis = 2 : i64
+// CHECK-NOT:   kiln.reduce_mean
+func.func @group_norm(%x: tensor<2x6x4x5xf32>) -> tensor<2x6x4x5xf32> {
+  %e = kiln.constant dense<1.0e-5> : tensor<f32>
+  %g = kiln.reshape %x {shape = #kiln.exprs<"2", "3", "2", "4", "5">} : (tensor<2x6x4x5xf32>) -> tensor<2x3x2x4x5xf32>
+  %0 = kiln.reduce_mean %g {axes = array<i64: 2, 3, 4>, keepdims = true} : (tensor<2x3x2x4x5xf32>) -> tensor<2x3x1x1x1xf32>
+  %1 = kiln.sub %g, %0 : (tensor<2x3x2x4x5xf32>, tensor<2x3x1x1x1xf32>) -> tensor<2x3x2x4x5xf32>
+  %2 = kiln.mul %1, %1 : (tensor<2x3x2x4x5xf32>, tensor<2x3x2x4x5xf32>) -> tensor<2x3x2x4x5xf32>
+  %3 = kiln.reduce_mean %2 {axes = array<i64: 2, 3, 4>, keepdims = true} : (tensor<2x3x2x4x5xf32>) -> tensor<2x3x1x1x1xf32>
+  %4 = kiln.add %3, %e : (tensor<2x3x1x1x1xf32>, tensor<f32>) -> tensor<2x3x1x1x1xf32>
+  %5 = kiln.sqrt %4 : (tensor<2x3x1x1x1xf32>) -> tensor<2x3x1x1x1xf32>
+  %6 = kiln.div %1, %5 : (tensor<2x3x2x4x5xf32>, tensor<2x3x1x1x1xf32>) -> tensor<2x3x2x4x5xf32>
+  %7 = kiln.reshape %6 {shape = #kiln.exprs<"2", "6", "4", "5">} : (tensor<2x3x2x4x5xf32>) -> tensor<2x6x4x5xf32>
+  return %7 : tensor<2x6x4x5xf32>
+}

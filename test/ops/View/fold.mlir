@@ -61,3 +61,26 @@ func.func @resolve_shapes() -> (tensor<2xi64>, tensor<2xi64>, tensor<3xi64>) {
   %2 = kiln.resolve_shape %wraps {from = #kiln.exprs<"2", "6">, allow_zero = false} : (tensor<3xi64>) -> tensor<3xi64>
   return %0, %1, %2 : tensor<2xi64>, tensor<2xi64>, tensor<3xi64>
 }
+
+// torch's exporter merges the outer dims to transpose the last two.
+// CHECK-LABEL: @reshapes_around_a_transpose
+// CHECK:       %[[T:.*]] = kiln.transpose %arg0 {permutation = array<i64: 0, 1, 3, 2>}
+// CHECK-NEXT:  return %[[T]]
+func.func @reshapes_around_a_transpose(%x: tensor<?x3x?x8xf32, #kiln.dims<"b", "s">>) -> tensor<?x3x8x?xf32, #kiln.dims<"b", "s">> {
+  %0 = kiln.reshape %x {shape = #kiln.exprs<"3*b", "s", "8">} : (tensor<?x3x?x8xf32, #kiln.dims<"b", "s">>) -> tensor<?x?x8xf32, #kiln.dims<"3*b", "s">>
+  %1 = kiln.transpose %0 {permutation = array<i64: 0, 2, 1>} : (tensor<?x?x8xf32, #kiln.dims<"3*b", "s">>) -> tensor<?x8x?xf32, #kiln.dims<"3*b", "s">>
+  %2 = kiln.reshape %1 {shape = #kiln.exprs<"b", "3", "8", "s">} : (tensor<?x8x?xf32, #kiln.dims<"3*b", "s">>) -> tensor<?x3x8x?xf32, #kiln.dims<"b", "s">>
+  return %2 : tensor<?x3x8x?xf32, #kiln.dims<"b", "s">>
+}
+
+// The outer dim moves: there is nothing to split.
+// CHECK-LABEL: @outer_dim_moves
+// CHECK:       kiln.reshape
+// CHECK-NEXT:  kiln.transpose
+// CHECK-NEXT:  kiln.reshape
+func.func @outer_dim_moves(%x: tensor<2x3x5x8xf32>) -> tensor<2x4x6x5xf32> {
+  %0 = kiln.reshape %x {shape = #kiln.exprs<"6", "5", "8">} : (tensor<2x3x5x8xf32>) -> tensor<6x5x8xf32>
+  %1 = kiln.transpose %0 {permutation = array<i64: 2, 0, 1>} : (tensor<6x5x8xf32>) -> tensor<8x6x5xf32>
+  %2 = kiln.reshape %1 {shape = #kiln.exprs<"2", "4", "6", "5">} : (tensor<8x6x5xf32>) -> tensor<2x4x6x5xf32>
+  return %2 : tensor<2x4x6x5xf32>
+}

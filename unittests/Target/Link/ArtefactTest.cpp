@@ -251,7 +251,9 @@ TEST(Artefact, relocatable_objects_grow_too) {
   Expected<std::string> linked = linkRelocatable(inputs);
   ASSERT_TRUE(bool(linked));
   TemporaryFolder folder;
-  ASSERT_EQ(toString(writeArtefact(folder / "m.o", *linked, generated("w", size), 0644)), "");
+  ArtefactForm form;
+  form.mode = 0644;
+  ASSERT_EQ(toString(writeArtefact(folder / "m.o", *linked, generated("w", size), form)), "");
   // The object is as good as any for a link; its weights come along.
   std::string object = readFile(folder / "m.o");
   std::string query = compileIR("declare ptr @kiln_m_model_0123abcd(i32)\n"

@@ -37,5 +37,6 @@ void kiln::registerMatMulKernels(KernelTable &table) {
                             Reads::Often);
   table.setPacking<MatMulOp>(layout, packMatMul);
   table.setStoresOnce<MatMulOp>();
+  table.setCompletesRows<MatMulOp>();
   table.setFallback<MatMulOp>(element);
 }

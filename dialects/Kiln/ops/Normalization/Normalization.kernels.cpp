@@ -96,4 +96,6 @@ void kiln::registerNormalizationKernels(KernelTable &table) {
                                  /*takesEpilogue=*/true);
   table.addAnchor<RmsNormalizeOp>("row-norm", rowNorm<RmsNormalizeOp>, /*pullsOperands=*/true,
                                   /*takesEpilogue=*/true);
+  table.setFinishesRows<StandardizeOp>();
+  table.setFinishesRows<RmsNormalizeOp>();
 }

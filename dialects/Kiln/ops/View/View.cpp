@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Kiln/ops/View/View.h"
+#include "dialects/Kiln/ops/Transpose/Transpose.h"
 #include "mlir/IR/OpImplementation.h"
+#include "mlir/IR/PatternMatch.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -37,6 +39,30 @@ OpFoldResult ReshapeOp::fold(FoldAdaptor) {
     return getResult();
   }
   return {};
+}
+
+/// Outer dims merged, inner ones permuted, outer dims split again (torch's
+/// exporter does so to transpose the last two): the dims are split first, which
+/// leaves one transpose between two reshapes that are often none.
+LogicalResult ReshapeOp::canonicalize(ReshapeOp op, PatternRewriter &b) {
+  auto transpose = op.getX().getDefiningOp<TransposeOp>();
+  auto merge = transpose ? transpose.getX().getDefiningOp<ReshapeOp>() : nullptr;
+  if (!merge || !transpose->hasOneUse() || transpose.getPermutation().front() != 0)
+    return failure();
+  Shape merged = shapeOf(merge.getY()), split = shapeOf(op.getY()), permuted = shapeOf(op.getX());
+  if (split.size() < permuted.size() ||
+      ArrayRef(permuted).drop_front() != ArrayRef(split).take_back(permuted.size() - 1))
+    return failure();
+  auto extra = static_cast<int64_t>(split.size() - permuted.size());
+  Shape outer(ArrayRef(split).take_front(extra + 1));
+  SmallVector<int64_t> permutation = llvm::to_vector(llvm::seq<int64_t>(0, extra + 1));
+  for (int64_t axis : transpose.getPermutation().drop_front())
+    permutation.push_back(axis + extra);
+  outer.append(merged.begin() + 1, merged.end());
+  auto first = ReshapeOp::create(b, merge.getLoc(), tensorType(outer, elementTypeOf(merge)),
+                                 merge.getX(), exprsAttr(op.getContext(), outer));
+  b.replaceOpWithNewOp<TransposeOp>(op, op.getType(), first.getY(), permutation);
+  return success();
 }
 
 std::optional<SmallVector<Expr>>

@@ -21,6 +21,7 @@ def Kiln_ReshapeOp : Kiln_PureOp<"reshape", [DeclareOpInterfaceMethods<SymbolicV
   let arguments = (ins Kiln_Tensor:$x, Kiln_ExprsAttr:$shape);
   let results = (outs Kiln_Tensor:$y);
   let hasFolder = 1;
+  let hasCanonicalizeMethod = 1;
 }
 
 def Kiln_ResolveShapeOp : Kiln_PureOp<"resolve_shape"> {

@@ -222,6 +222,9 @@ class SchemaTable;
 
 struct Model {
   std::string path;
+  /// Of the file, without those that it refers to; as long as the model lives.
+  llvm::ArrayRef<uint8_t> bytes;
+  std::shared_ptr<const void> bytesOwner;
   int64_t irVersion = 0;
   std::string producerName, producerVersion, domain, docString;
   int64_t modelVersion = 0;

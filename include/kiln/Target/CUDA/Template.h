@@ -53,6 +53,12 @@ public:
   /// when it has no form.
   using Place = llvm::function_ref<Index(ElementBuilder &e, mlir::Value row, mlir::Value col)>;
   std::string epilogue(llvm::StringRef name, Place place);
+  /// The same in front: `value` is what lies in memory at the place of an input of
+  /// the operand's shape, from which the fusion makes the operand's element.
+  struct Prologue {
+    std::string input, functor, type;
+  };
+  std::optional<Prologue> prologue(llvm::StringRef name, mlir::Value operand, Place place);
   /// Includes a header of Kernels/.
   void include(llvm::StringRef header);
   /// A declaration in front of the kernel.
@@ -64,6 +70,10 @@ public:
                       std::array<Expr, 3> grid, llvm::StringRef note, llvm::StringRef body);
 
 private:
+  using Body = llvm::function_ref<mlir::Value(KernelBuilder &k, mlir::ValueRange parameters)>;
+  /// Declares a functor for f32 and returns the text that constructs it.
+  std::string functor(llvm::StringRef name, Body body);
+
   mlir::PassManager &passes;
   std::string includes, declarations;
 };

@@ -23,6 +23,7 @@
 #define KILN_TARGET_LINK_ARTEFACT_H
 
 #include "kiln/Target/Link/OutputFile.h"
+#include "kiln/Target/Link/SigningKey.h"
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -69,8 +70,8 @@ public:
   llvm::Expected<std::vector<uint32_t>> writeWeights(llvm::ArrayRef<WeightSegment> segments);
 
   /// Puts the image that linkShared or linkRelocatable made in front, and gives
-  /// the file its name.
-  llvm::Error finish(llvm::StringRef linked);
+  /// the file its name. With a key, the file is signed.
+  llvm::Error finish(llvm::StringRef linked, const SigningKey *key = nullptr);
 
   /// The same for an object that linkRelocatable made, wrapped into a static
   /// archive as `member`. Takes the disk space twice meanwhile.
@@ -80,6 +81,7 @@ private:
   ArtefactFile() = default;
   llvm::Error moveWeights(uint64_t to);
   llvm::Error assemble(llvm::StringRef linked);
+  llvm::Error appendSignature(const SigningKey &key);
 
   std::unique_ptr<OutputFile> file;
   std::string path;
@@ -91,9 +93,18 @@ private:
   uint64_t base = 0;
 };
 
+/// What finish() makes of an image.
+struct ArtefactForm {
+  unsigned mode = 0555;
+  /// Not owned; null: not signed.
+  const SigningKey *key = nullptr;
+  /// finishArchive()'s member; empty: no archive.
+  std::string member;
+};
+
 /// All of the above, for weights which are at hand after the link.
 llvm::Error writeArtefact(llvm::StringRef path, llvm::StringRef linked,
-                          llvm::ArrayRef<WeightSegment> segments, unsigned mode = 0555);
+                          llvm::ArrayRef<WeightSegment> segments, const ArtefactForm &form = {});
 
 /// Alignment of the weights section in the image for weights of this size.
 uint64_t weightsSectionAlignment(uint64_t weightsSize);

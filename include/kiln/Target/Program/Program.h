@@ -54,9 +54,12 @@ struct ProgramLayout {
   struct ArenaBuffer {
     mlir::Type type;
     uint32_t first = 0, last = 0;
+    /// The first launch that writes it; without one, a copy does.
+    std::optional<uint32_t> writer = std::nullopt;
   };
   struct Launch {
     std::string kernel, nodes;
+    uint32_t step = 0;
   };
   /// Input symbols, then those that bind() reads from inputs, then late ones.
   llvm::SmallVector<std::string> symbols;
@@ -121,6 +124,8 @@ struct ModuleInfo {
   llvm::SmallVector<int32_t> batchAxes;
   std::string batchObstacle;
   uint8_t digest[32] = {};
+  /// writeManifest's text; empty: none.
+  std::string manifest;
 };
 
 /// Defines <prefix>module in a module that buildProgram's functions have been

@@ -105,10 +105,12 @@ Unit callUnit(const CallBase &call) {
   StringRef name = callee->getName();
   name.consume_back("f");
   return StringSwitch<Unit>(name)
-      .Cases({"fmin", "fmax", "fma", "floor", "ceil", "trunc", "rint", "nearbyint", "round", "fdim"},
-             floatUnit(call.getType()))
-      .Cases({"exp", "exp2", "exp10", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
-              "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "erf"},
+      .Cases(
+          {"fmin", "fmax", "fma", "floor", "ceil", "trunc", "rint", "nearbyint", "round", "fdim"},
+          floatUnit(call.getType()))
+      .Cases({"exp",   "exp2", "exp10", "expm1", "log",   "log2",  "log10",
+              "log1p", "sin",  "cos",   "tan",   "asin",  "acos",  "atan",
+              "sinh",  "cosh", "tanh",  "asinh", "acosh", "atanh", "erf"},
              Special)
       .Cases({"erfc", "pow", "sqrt", "cbrt", "fmod", "atan2", "hypot", "tgamma", "lgamma"}, Special)
       .Default(Units);
@@ -163,8 +165,8 @@ bool followsBranch(const BasicBlock &block) {
 struct CountArithmetic : PassInfoMixin<CountArithmetic> {
   PreservedAnalyses run(Module &module, ModuleAnalysisManager &) {
     LLVMContext &context = module.getContext();
-    FunctionCallee hook = module.getOrInsertFunction(
-        "kilnSimArithmetic", Type::getVoidTy(context), Type::getInt64Ty(context));
+    FunctionCallee hook = module.getOrInsertFunction("kilnSimArithmetic", Type::getVoidTy(context),
+                                                     Type::getInt64Ty(context));
     cast<GlobalValue>(hook.getCallee())->setVisibility(GlobalValue::HiddenVisibility);
     for (Function &function : module) {
       if (function.isDeclaration())

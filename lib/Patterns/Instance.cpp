@@ -5,11 +5,14 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Instance.h"
+#include "kiln/Patterns/Instance.h"
 #include "dialects/Kiln/IR/ModelAttributes.h"
 #include "dialects/Kiln/ops/Constant/Constant.h"
 #include "kiln/Reference/TensorData.h"
 #include "mlir/Dialect/PDL/IR/PDLTypes.h"
+#include "mlir/Parser/Parser.h"
+#include <cmath>
+#include <set>
 
 using namespace mlir;
 using namespace kiln;
@@ -17,8 +20,9 @@ using namespace kiln;
 namespace {
 class Maker {
 public:
-  Maker(pdl::PatternOp pattern, Miss miss, Random &random)
-      : pattern(pattern), miss(miss), random(random), b(pattern.getContext()) {}
+  /// With a spec the instance is as models have it; without, anything.
+  Maker(pdl::PatternOp pattern, Miss miss, Random &random, const InstanceSpec *spec = nullptr)
+      : pattern(pattern), miss(miss), random(random), spec(spec), b(pattern.getContext()) {}
 
   OwningOpRef<ModuleOp> run();
 
@@ -30,10 +34,14 @@ private:
   }
 
   void drawWorld();
+  void setWorld();
   bool build(pdl::OperationOp op);
   Value operandFor(StringRef opName, size_t index, ArrayRef<Value> known, Value pdlOperand);
   Shape shapeFor(StringRef opName, size_t index, ArrayRef<Value> known);
-  Value makeValue(RankedTensorType type, Value pdlOperand);
+  bool isParameter(StringRef opName, size_t index, ArrayRef<Value> known, Value pdlOperand) const;
+  Shape modelShapeFor(StringRef opName, size_t index, ArrayRef<Value> known,
+                      Value pdlOperand) const;
+  Value makeConstant(RankedTensorType type, std::optional<Attribute> wanted, bool isWeight);
   SmallVector<NamedAttribute> attributesFor(pdl::OperationOp op, ArrayRef<Value> operands);
   Attribute drawAttribute(StringRef opName, StringRef name, ArrayRef<Value> operands);
   static StringRef nameOf(pdl::OperationOp op, pdl::PatternOp pattern);
@@ -41,6 +49,7 @@ private:
   pdl::PatternOp pattern;
   Miss miss;
   Random &random;
+  const InstanceSpec *spec;
   OpBuilder b;
   Location loc = b.getUnknownLoc();
   Block *body = nullptr;
@@ -60,7 +69,21 @@ static bool holds(pdl::PatternOp pattern, StringRef op) {
                       [&](pdl::OperationOp one) { return one.getOpName() == op; });
 }
 
+/// A constraint of one of these names is about the operand.
+static bool isAsked(Value pdlOperand, ArrayRef<StringRef> names) {
+  return llvm::any_of(pdlOperand.getUsers(), [&](Operation *user) {
+    auto call = dyn_cast<pdl::ApplyNativeConstraintOp>(user);
+    if (!call || call.getArgs()[0] != pdlOperand)
+      return false;
+    StringRef name = call.getName();
+    name.consume_front("kiln.holds.");
+    return llvm::is_contained(names, name);
+  });
+}
+
 void Maker::drawWorld() {
+  if (spec)
+    return setWorld();
   element = chance(5) ? Type(b.getF16Type()) : chance(8) ? Type(b.getI32Type()) : b.getF32Type();
   if (holds(pattern, "kiln.conv")) {
     base = {Expr(1 + below(2)), Expr(4), Expr(5 + below(2)), Expr(5 + below(3))};
@@ -68,8 +91,34 @@ void Maker::drawWorld() {
     for (int64_t i = 0, rank = 2 + below(3); i < rank; ++i)
       base.push_back(Expr(2 + below(4)));
   }
+  // Rows are finished where they are made when there are enough to share out.
+  if (holds(pattern, "kiln.matmul") &&
+      (holds(pattern, "kiln.standardize") || holds(pattern, "kiln.rms_normalize")))
+    base[0] = Expr(128);
   reducedAxes = base.size() > 2 && chance(3) ? 2 : 1;
   missAt = static_cast<unsigned>(below(3));
+}
+
+void Maker::setWorld() {
+  element = spec->dtype == "f16"   ? Type(b.getF16Type())
+            : spec->dtype == "i32" ? Type(b.getI32Type())
+                                   : b.getF32Type();
+  // Activations: of image models; of products; before attention, and its scores and queries; rows.
+  static constexpr int64_t images[][4] = {{1, 16, 14, 14}, {1, 32, 28, 28}, {1, 64, 40, 40}};
+  static constexpr int64_t products[][2] = {{16, 128}, {64, 256}, {128, 768}};
+  static constexpr int64_t scores[][4] = {{1, 4, 16, 16}, {1, 12, 64, 64}, {1, 12, 256, 256}};
+  static constexpr int64_t tokens[][3] = {{1, 16, 128}, {1, 64, 256}, {1, 128, 768}};
+  static constexpr int64_t queries[][4] = {{1, 4, 16, 32}, {1, 8, 64, 64}, {1, 12, 256, 64}};
+  static constexpr int64_t rows[][2] = {{16, 64}, {128, 768}, {512, 2048}};
+  auto at = static_cast<size_t>(spec->size);
+  bool softmax = holds(pattern, "kiln.softmax"), matmul = holds(pattern, "kiln.matmul");
+  ArrayRef<int64_t> dims = holds(pattern, "kiln.conv")        ? ArrayRef<int64_t>(images[at])
+                           : holds(pattern, "kiln.attention") ? ArrayRef<int64_t>(tokens[at])
+                           : softmax && matmul                ? ArrayRef<int64_t>(queries[at])
+                           : matmul                           ? ArrayRef<int64_t>(products[at])
+                           : softmax                          ? ArrayRef<int64_t>(scores[at])
+                                                              : ArrayRef<int64_t>(rows[at]);
+  base.assign(dims.begin(), dims.end());
 }
 
 /// The name, or for an op without one, the first that OneOf allows.
@@ -92,6 +141,57 @@ StringRef Maker::nameOf(pdl::OperationOp op, pdl::PatternOp pattern) {
 // Operands
 //===----------------------------------------------------------------------===//
 
+/// What a model has as a constant: weights and what is one a channel or column.
+bool Maker::isParameter(StringRef opName, size_t index, ArrayRef<Value> known,
+                        Value pdlOperand) const {
+  if (index == 0)
+    return false;
+  if (opName == "kiln.matmul" && holds(pattern, "kiln.softmax"))
+    return false; // keys and values
+  if (opName == "kiln.conv" || opName == "kiln.matmul" || opName == "kiln.prelu" ||
+      isAsked(pdlOperand, {"PerChannel", "PerColumn"}))
+    return true;
+  // Scale and bias behind a normalisation, not the residual before it.
+  bool normalizes =
+      llvm::any_of(ArrayRef<StringRef>{"kiln.standardize", "kiln.rms_normalize", "kiln.sqrt"},
+                   [&](StringRef op) { return holds(pattern, op); });
+  return normalizes && known[0] && !isa<BlockArgument>(known[0]);
+}
+
+Shape Maker::modelShapeFor(StringRef opName, size_t index, ArrayRef<Value> known,
+                           Value pdlOperand) const {
+  auto other = llvm::find_if(known, [](Value value) { return value != nullptr; });
+  if (index == 0 || other == known.end())
+    return other == known.end() ? base : shapeOf(*other);
+  Shape shape = shapeOf(*other);
+  if (opName == "kiln.conv")
+    return {shape[1], shape[1], Expr(3), Expr(3)};
+  if (opName == "kiln.matmul" && holds(pattern, "kiln.softmax")) { // keys, then values
+    Expr own = shape.back();
+    shape.back() = own == base.back() ? shape[shape.size() - 2] : base.back();
+    shape[shape.size() - 2] = own;
+    return shape;
+  }
+  if (opName == "kiln.matmul") // the half of a feed-forward layer
+    return {shape.back(), spec->size == InstanceSize::Large ? Expr(512) : shape.back()};
+  if (opName == "kiln.attention" && index == 3) // one a key
+    return {shape[1]};
+  bool isVector = isParameter(opName, index, known, pdlOperand);
+  if (isAsked(pdlOperand, {"Constant", "Moderate"}) && !isVector) {
+    // The bounds of a Clip and the scale of scores are numbers.
+    if (opName == "kiln.max" || opName == "kiln.min" || holds(pattern, "kiln.softmax"))
+      return {};
+    isVector = true;
+  }
+  if (!isVector)
+    return shape;
+  if (!holds(pattern, "kiln.conv"))
+    return {shape.back()};
+  Shape channel(shape.size() - 1, Expr(1));
+  channel[0] = shape[1];
+  return channel;
+}
+
 Shape Maker::shapeFor(StringRef opName, size_t index, ArrayRef<Value> known) {
   auto other = llvm::find_if(known, [](Value value) { return value != nullptr; });
   if (opName == "kiln.conv") {
@@ -104,7 +204,10 @@ Shape Maker::shapeFor(StringRef opName, size_t index, ArrayRef<Value> known) {
             Expr(kernel)};
   }
   if (opName == "kiln.matmul" && index == 1 && known[0])
-    return {shapeOf(known[0]).back(), Expr(2 + below(5))};
+    return {shapeOf(known[0]).back(),
+            Expr(holds(pattern, "kiln.attention") ? 2 * (1 + below(2)) : 2 + below(5))};
+  if (opName == "kiln.attention" && known[1])
+    return index < 3 ? shapeOf(known[1]) : Shape{shapeOf(known[1])[1]};
   if (other == known.end())
     return base;
   Shape shape = shapeOf(*other);
@@ -145,19 +248,24 @@ static std::optional<Attribute> wantedConstant(Value pdlOperand) {
   return wanted;
 }
 
-Value Maker::makeValue(RankedTensorType type, Value pdlOperand) {
-  auto wanted = wantedConstant(pdlOperand);
-  if (!wanted)
-    return body->addArgument(type, loc);
+Value Maker::makeConstant(RankedTensorType type, std::optional<Attribute> wanted, bool isWeight) {
   TensorData data(type);
   double number = uniform(0.25, 1.5);
-  if (auto fixed = dyn_cast_or_null<FloatAttr>(*wanted))
+  if (auto fixed = dyn_cast_or_null<FloatAttr>(wanted.value_or(Attribute())))
     number = fixed.getValueAsDouble();
   if (miss == Miss::Number && missSeen++ == missAt)
     number = number * 1.5 + 0.25;
+  // As trained weights are: sums of products stay about as large as the factors.
+  double reach = 1;
+  if (isWeight && isa<FloatType>(element))
+    reach /= std::sqrt(
+        static_cast<double>(data.size()) /
+        static_cast<double>(type.getRank() == 4 ? type.getDimSize(0) : type.getShape().back()));
   for (int64_t i = 0; i < data.size(); ++i) {
-    double value = *wanted ? number : uniform(0.25, 1.5);
-    if (isa<FloatType>(element))
+    double value = wanted && *wanted ? number
+                   : isWeight        ? uniform(-reach, reach)
+                                     : uniform(0.25, 1.5);
+    if (isa<FloatType>(type.getElementType()))
       data.setFloat(i, value);
     else
       data.setInt(i, static_cast<int64_t>(value * 4));
@@ -166,11 +274,17 @@ Value Maker::makeValue(RankedTensorType type, Value pdlOperand) {
 }
 
 Value Maker::operandFor(StringRef opName, size_t index, ArrayRef<Value> known, Value pdlOperand) {
-  Shape shape = shapeFor(opName, index, known);
+  Shape shape =
+      spec ? modelShapeFor(opName, index, known, pdlOperand) : shapeFor(opName, index, known);
   auto wanted = wantedConstant(pdlOperand);
   if (wanted && *wanted) // one number, as exporters write it
     shape = chance(3) ? Shape{Expr(1)} : Shape{};
-  return makeValue(tensorType(shape, element), pdlOperand);
+  bool isCondition = opName == "kiln.select" && index == 0;
+  RankedTensorType type = tensorType(shape, isCondition ? Type(b.getI1Type()) : element);
+  bool isWeight = index == 1 && (opName == "kiln.conv" || opName == "kiln.matmul");
+  if (wanted || (spec && isParameter(opName, index, known, pdlOperand)))
+    return makeConstant(type, wanted, spec && isWeight);
+  return body->addArgument(type, loc);
 }
 
 //===----------------------------------------------------------------------===//
@@ -185,7 +299,7 @@ Attribute Maker::drawAttribute(StringRef opName, StringRef name, ArrayRef<Value>
   };
   if (opName == "kiln.conv" || opName == "kiln.conv_transpose") {
     if (name == "strides")
-      return ints(rank - 2, chance(3) ? 2 : 1);
+      return ints(rank - 2, !spec && chance(3) ? 2 : 1);
     if (name == "dilations")
       return ints(rank - 2, 1);
     if (name == "pads")
@@ -205,6 +319,14 @@ Attribute Maker::drawAttribute(StringRef opName, StringRef name, ArrayRef<Value>
     if (name == "keepdims")
       return b.getBoolAttr(true);
   }
+  if (opName == "kiln.reshape" && name == "shape" && rank > 0) { // heads of two columns
+    Shape shape = shapeOf(operands[0]);
+    shape.back() = Expr::floorDiv(shape.back(), 2);
+    shape.push_back(2);
+    return exprsAttr(b.getContext(), shape);
+  }
+  if (name == "scale")
+    return b.getF64FloatAttr(0.5);
   if (name == "axis")
     return b.getI64IntegerAttr(rank - 1);
   if (name == "epsilon")
@@ -305,4 +427,60 @@ OwningOpRef<ModuleOp> Maker::run() {
 
 OwningOpRef<ModuleOp> kiln::makeInstance(pdl::PatternOp pattern, Miss miss, Random &random) {
   return Maker(pattern, miss, random).run();
+}
+
+//===----------------------------------------------------------------------===//
+// Sizes of real models
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral sizeNames[] = {"small", "medium", "large"};
+
+StringRef kiln::sizeName(InstanceSize size) { return sizeNames[static_cast<size_t>(size)]; }
+
+std::optional<InstanceSize> kiln::sizeNamed(StringRef name) {
+  for (InstanceSize size : allInstanceSizes)
+    if (sizeName(size) == name)
+      return size;
+  return std::nullopt;
+}
+
+ArrayRef<StringLiteral> kiln::instanceTypes() {
+  static constexpr StringLiteral types[] = {"f32", "f16", "i32"};
+  return types;
+}
+
+/// Variants of a pattern are NAME#0, NAME#1 ...
+static StringRef withoutVariant(StringRef name) { return name.split('#').first; }
+
+std::vector<std::string> kiln::patternNames(const Rule &rule) {
+  std::set<std::string> names;
+  for (const RulePattern &pattern : rule.patterns)
+    names.insert(withoutVariant(pattern.name).str());
+  return {names.begin(), names.end()};
+}
+
+pdl::PatternOp kiln::fullestVariant(ModuleOp rule, StringRef pattern) {
+  pdl::PatternOp fullest;
+  ptrdiff_t most = 0;
+  for (auto variant : rule.getOps<pdl::PatternOp>()) {
+    auto ops = variant.getOps<pdl::OperationOp>();
+    ptrdiff_t count = std::distance(ops.begin(), ops.end());
+    if (withoutVariant(*variant.getSymName()) == pattern && count > most) {
+      fullest = variant;
+      most = count;
+    }
+  }
+  return fullest;
+}
+
+OwningOpRef<ModuleOp> kiln::makeInstance(const Rule &rule, StringRef pattern,
+                                         const InstanceSpec &spec, MLIRContext &context) {
+  // Draws that do not fit the ops are no news.
+  ScopedDiagnosticHandler silent(&context, [](mlir::Diagnostic &) { return success(); });
+  auto pdl = parseSourceString<ModuleOp>(rule.bytecode, &context);
+  pdl::PatternOp fullest = pdl ? fullestVariant(*pdl, pattern) : nullptr;
+  if (!fullest)
+    return nullptr;
+  Random random(spec.seed);
+  return Maker(fullest, Miss::None, random, &spec).run();
 }

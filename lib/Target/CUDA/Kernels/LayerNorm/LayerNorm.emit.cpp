@@ -1,0 +1,43 @@
+//===- LayerNorm.emit.cpp - Instantiates normalisation of rows ------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Kiln/ops/Normalization/Normalization.h"
+#include "lib/Target/CUDA/Kernels/Common/RowEmitter.h"
+#include "llvm/Support/Format.h"
+
+using namespace mlir;
+using namespace kiln;
+
+template <typename OpTy> static std::optional<DeviceKernel> emitNorm(TemplateWriter &w) {
+  auto op = cast<OpTy>(w.anchor);
+  if (!w.yieldsOne(Float32Type::get(op.getContext())))
+    return std::nullopt;
+  RowEmitter rows(w, op.getX(), static_cast<size_t>(op.getAxis()));
+  w.include("LayerNorm/LayerNorm.cuh");
+  if (!rows.declare(4) || (!rows.fits() && rows.choice->config.rowsPerBlock != 1))
+    return std::nullopt;
+  std::string epsilon;
+  llvm::raw_string_ostream(epsilon)
+      << llvm::format("float(%.17e)", op.getEpsilon().convertToDouble());
+  std::string arguments =
+      "<Shape, " + std::string(std::is_same_v<OpTy, StandardizeOp> ? "true" : "false") + ", " +
+      rows.prologue.type + ", Epilogue>::run(" + rows.prologue.input + ", out0, " +
+      (rows.fits() ? w.sizeText(rows.rows) + ", " : "") + "int(" + w.sizeText(rows.columns) +
+      "), " + epsilon + ", " + rows.prologue.functor + ", " + rows.epilogue + ");\n";
+  return rows.finish("LayerNorm",
+                     (rows.fits() ? "  kiln::cuda::LayerNorm" : "  kiln::cuda::LayerNormLooped") +
+                         arguments);
+}
+
+namespace kiln {
+void registerLayerNormTemplate(TemplateTable &table);
+} // namespace kiln
+
+void kiln::registerLayerNormTemplate(TemplateTable &table) {
+  table[StandardizeOp::getOperationName()] = emitNorm<StandardizeOp>;
+  table[RmsNormalizeOp::getOperationName()] = emitNorm<RmsNormalizeOp>;
+}

@@ -1,0 +1,122 @@
+//===- Reduction.emit.cpp - Instantiates reductions -----------------------===//
+//
+// Part of Kiln, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+
+#include "dialects/Kiln/ops/Reduce/Reduce.h"
+#include "kiln/Target/CUDA/Schedule.h"
+#include "kiln/Target/CUDA/Template.h"
+#include "lib/Target/CUDA/Kernels/Reduction/Reduction.config.h"
+
+using namespace mlir;
+using namespace kiln;
+
+/// A stretch of neighbouring axes: [outer][length][columns], rows of a matrix when
+/// nothing is behind them.
+template <typename OpTy>
+static std::optional<DeviceKernel> emitReduction(TemplateWriter &w, StringRef combine,
+                                                 bool isMean) {
+  auto op = cast<OpTy>(w.anchor);
+  Type f32 = Float32Type::get(op.getContext());
+  ArrayRef<int64_t> axes = op.getAxes();
+  Shape shape = shapeOf(op.getX());
+  if (axes.empty() || elementTypeOf(op.getX()) != f32 || !w.yieldsOne(f32))
+    return std::nullopt;
+  auto first = static_cast<size_t>(axes.front()), last = static_cast<size_t>(axes.back()) + 1;
+  if (last - first != axes.size())
+    return std::nullopt;
+  Expr outer = elementCount(ArrayRef(shape).take_front(first)),
+       length = elementCount(ArrayRef(shape).slice(first, last - first)),
+       columns = elementCount(ArrayRef(shape).drop_front(last));
+  bool alongRows = columns.isConstant(1);
+
+  auto sizes = [](ElementBuilder &e, ArrayRef<Expr> dims) {
+    SmallVector<Value> values;
+    for (const Expr &dim : dims)
+      values.push_back(e.size(dim));
+    return values;
+  };
+  auto prologue = w.prologue("Prologue", op.getX(), [&](ElementBuilder &e, Value row, Value col) {
+    // Rows count outer and, in columns, the places along the axes.
+    size_t split = alongRows ? first : last;
+    Index at = e.delinearize(row, sizes(e, ArrayRef(shape).take_front(split)));
+    llvm::append_range(at, e.delinearize(col, sizes(e, ArrayRef(shape).drop_front(split))));
+    return at;
+  });
+  if (!prologue)
+    return std::nullopt;
+  std::string functor = w.epilogue("Epilogue", [&](ElementBuilder &e, Value row, Value col) {
+    Index before = e.delinearize(row, sizes(e, ArrayRef(shape).take_front(first))), at = before;
+    if (op.getKeepdims())
+      at.append(last - first, e.index(0));
+    if (last < shape.size())
+      llvm::append_range(at, e.delinearize(col, sizes(e, ArrayRef(shape).drop_front(last))));
+    return at;
+  });
+  if (functor.empty())
+    return std::nullopt;
+  w.include("Reduction/Reduction.cuh");
+  std::string type = "Epilogue", L = w.sizeText(length);
+  if (isMean) {
+    w.declare(
+        "struct Mean {\n  float count;\n  Epilogue then;\n"
+        "  __device__ __forceinline__ float operator()(float value, long row, long col) const {\n"
+        "    return then(value / count, row, col);\n  }\n};");
+    type = "Mean";
+    functor = "Mean{float(" + L + "), " + functor + "}";
+  }
+  std::string op_ = ("kiln::cuda::" + combine).str();
+  std::string functors = op_ + "{}, " + prologue->functor + ", " + functor + ");\n";
+  if (!alongRows) {
+    // Warps that share a column's places: no more than there are.
+    constexpr int64_t mostWarps = 8;
+    int64_t places = w.guess(length);
+    int warps = 1;
+    while (2 * warps <= std::min(places, mostWarps))
+      warps *= 2;
+    return w.finish("Reduction", {{1, 1, 1}, warps * cuda::warpLanes, 0},
+                    {Expr::ceilDiv(columns, cuda::warpLanes), Expr(1), outer}, "",
+                    "  kiln::cuda::ReduceColumns<" + std::to_string(warps) + ", float, " + op_ +
+                        ", " + prologue->type + ", " + type + ">::run(" + prologue->input +
+                        ", out0, int(" + L + "), " + w.sizeText(columns) + ", " + functors);
+  }
+  int64_t line = length.constant().value_or(1);
+  auto choice = cuda::chooseRows(w.device, w.guess(outer), w.guess(length),
+                                 cuda::widestVector(4, cuda::vectorBytes, line, line), 4, 4);
+  if (!choice)
+    return std::nullopt;
+  const cuda::RowConfig &c = choice->config;
+  w.declare(("using Shape = kiln::cuda::RowShape<" + Twine(c.threadsPerRow) + ", " +
+             Twine(c.rowsPerBlock) + ", " + Twine(c.vectors) + ", " + Twine(c.vector) + ">;")
+                .str());
+  return w.finish("Reduction", {{1, 1, 1}, c.threads(), 0},
+                  {Expr::ceilDiv(outer, c.rowsPerBlock), Expr(1), Expr(1)},
+                  choice->prediction.text(),
+                  "  kiln::cuda::ReduceRows<Shape, float, " + op_ + ", " + prologue->type + ", " +
+                      type + ">::run(" + prologue->input + ", out0, " + w.sizeText(outer) +
+                      ", int(" + L + "), int(" + L + "), " + functors);
+}
+
+namespace kiln {
+void registerReductionTemplate(TemplateTable &table);
+} // namespace kiln
+
+void kiln::registerReductionTemplate(TemplateTable &table) {
+  table[ReduceSumOp::getOperationName()] = [](TemplateWriter &w) {
+    return emitReduction<ReduceSumOp>(w, "Sum", false);
+  };
+  table[ReduceMeanOp::getOperationName()] = [](TemplateWriter &w) {
+    return emitReduction<ReduceMeanOp>(w, "Sum", true);
+  };
+  table[ReduceProdOp::getOperationName()] = [](TemplateWriter &w) {
+    return emitReduction<ReduceProdOp>(w, "Product", false);
+  };
+  table[ReduceMaxOp::getOperationName()] = [](TemplateWriter &w) {
+    return emitReduction<ReduceMaxOp>(w, "Max", false);
+  };
+  table[ReduceMinOp::getOperationName()] = [](TemplateWriter &w) {
+    return emitReduction<ReduceMinOp>(w, "Min", false);
+  };
+}

@@ -1,9 +1,0 @@
-# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The program that a page shows: extract.py PAGE HEADING FILE writes the first ```c block below `## HEADING`."""
-import sys
-
-page, heading, target = sys.argv[1:]
-with open(page) as file:
-    section = file.read().split(f"\n## {heading}\n")[1].split("\n## ")[0]
-with open(target, "w") as file:
-    file.write(section.split("\n```c\n")[1].split("\n```\n")[0] + "\n")
