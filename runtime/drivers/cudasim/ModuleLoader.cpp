@@ -23,12 +23,42 @@ namespace kiln::cudasim {
   X(BarrierVote)                                                                                   \
   X(Syncwarp)                                                                                      \
   X(Shuffle)                                                                                       \
-  X(Vote) X(Reduce) X(ActiveMask) X(Collective) X(DynamicShared) X(Ldmatrix) X(Mma) X(AsyncCopy)   \
-      X(AsyncCommit) X(AsyncWait) X(Atomic) X(Dp4a) X(Trap) X(Clock) X(Load4) X(Load8) X(Load16)   \
-          X(Store4) X(Store8) X(Store16) X(Arithmetic) X(Read1) X(Read2) X(Read4) X(Read8)         \
-              X(Read16) X(Write1) X(Write2) X(Write4) X(Write8) X(Write16) X(LooseRead2)           \
-                  X(LooseRead4) X(LooseRead8) X(LooseRead16) X(LooseWrite2) X(LooseWrite4)         \
-                      X(LooseWrite8) X(LooseWrite16) X(Memcpy) X(Memmove) X(Memset)
+  X(Vote)                                                                                          \
+  X(Reduce)                                                                                        \
+  X(ActiveMask)                                                                                    \
+  X(Collective)                                                                                    \
+  X(DynamicShared)                                                                                 \
+  X(Ldmatrix)                                                                                      \
+  X(Mma)                                                                                           \
+  X(AsyncCopy)                                                                                     \
+  X(AsyncCommit)                                                                                   \
+  X(AsyncWait)                                                                                     \
+  X(Atomic)                                                                                        \
+  X(Dp4a)                                                                                          \
+  X(Trap)                                                                                          \
+  X(Clock)                                                                                         \
+  X(Load4)                                                                                         \
+  X(Load8)                                                                                         \
+  X(Load16)                                                                                        \
+  X(Store4)                                                                                        \
+  X(Store8)                                                                                        \
+  X(Store16)                                                                                       \
+  X(Arithmetic)                                                                                    \
+  X(Read1)                                                                                         \
+  X(Read2)                                                                                         \
+  X(Read4)                                                                                         \
+  X(Read8)                                                                                         \
+  X(Read16)                                                                                        \
+  X(Write1)                                                                                        \
+  X(Write2)                                                                                        \
+  X(Write4)                                                                                        \
+  X(Write8)                                                                                        \
+  X(Write16)                                                                                       \
+  X(LooseRead2)                                                                                    \
+  X(LooseRead4)                                                                                    \
+  X(LooseRead8)                                                                                    \
+  X(LooseRead16)                                                                                   \
+  X(LooseWrite2) X(LooseWrite4) X(LooseWrite8) X(LooseWrite16) X(Memcpy) X(Memmove) X(Memset)
 
 // Those that a kernel's text cannot name.
 extern "C" {
