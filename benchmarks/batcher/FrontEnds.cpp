@@ -107,7 +107,7 @@ namespace {
 
 class KilnFrontEnd final : public FrontEnd {
 public:
-  KilnFrontEnd(const Model &model, const Settings &settings) {
+  KilnFrontEnd(const Model &model, const Settings &settings) : deadlineUs(settings.deadlineUs) {
     kiln_batcher_options options = {};
     options.struct_size = sizeof options;
     options.workers = settings.workers;
@@ -122,6 +122,7 @@ public:
     kiln_submit_options how = {};
     how.struct_size = sizeof how;
     how.user = &request;
+    how.deadline_us = deadlineUs;
     how.done = [](void *user, kiln_ticket, kiln_status_t status, const DLTensor *const *,
                   uint32_t) {
       auto &self = *static_cast<Request *>(user);
@@ -132,8 +133,15 @@ public:
                                nullptr) == KILN_OK;
   }
   void drain() override { check(kiln_batcher_drain(batcher, UINT64_MAX), "drain"); }
+  kiln_batcher_stats stats() override {
+    kiln_batcher_stats stats = {};
+    stats.struct_size = sizeof stats;
+    kiln_batcher_get_stats(batcher, &stats);
+    return stats;
+  }
 
 private:
+  uint32_t deadlineUs;
   kiln_batcher *batcher = nullptr;
 };
 

@@ -69,10 +69,14 @@ public:
   /// False: refused, and `done` is not called.
   virtual bool submit(Request &request) = 0;
   virtual void drain() = 0;
+  /// Of Kiln's batcher; zeros of others.
+  virtual kiln_batcher_stats stats() { return {}; }
 };
 
 struct Settings {
   uint32_t workers = 1, maxBatch = 32, queueLimit = 4096, maxWaitUs = 0;
+  /// Of each request; 0: none. Kiln's batcher alone knows deadlines.
+  uint32_t deadlineUs = 0;
 };
 
 /// "kiln", "single", "mutex" (batches as they come) or "fixed" (waits for full

@@ -80,6 +80,8 @@ typedef struct kiln_batcher_options {
                              * runs the batches while there is stress. NULL: none */
   char *error;              /* where the reason of a failure is written, or NULL */
   size_t error_size;
+  const char *cpus; /* not NULL: as KILN_BATCHER_PIN, but among these CPUs only, "0-3,8" as the
+                     * kernel writes it, such as those of a NUMA node. Since 1.2 */
 } kiln_batcher_options;
 
 typedef enum kiln_priority {

@@ -57,6 +57,10 @@ typedef struct kiln_executor_options {
   /* Where the reason of a failure is written, or NULL. */
   char *error;
   size_t error_size;
+  /* Not NULL: as `pin`, but among these CPUs only, "0-3,8" as the kernel writes it.
+   * With the list of a NUMA node (/sys/devices/system/node/node0/cpulist), memory
+   * that workers touch first is that node's. Since 1.2. */
+  const char *cpus;
 } kiln_executor_options;
 
 /*--- The rest is for runtimes, not for users --------------------------------*/

@@ -209,7 +209,8 @@ bool kiln::weighByRecords(RuleMatch &match, ArrayRef<Operation *> ops, const Tra
                           Weigher *weigher) {
   if (!weigher || !weigher->knows(match.rule))
     return true;
-  auto worth = weigher->weigh(match.rule, match.pattern, bucketOf(ops, traffic));
+  auto worth =
+      weigher->weigh(match.rule, match.pattern, bucketOf(ops, traffic), match.savedOverGeneric);
   if (!worth)
     return true;
   match.basis = worth->basis;

@@ -129,11 +129,11 @@ struct DroppedResults : PDLResultList {
 
 void RuleMatcher::registerFunctions(PDLPatternModule &module) {
   auto counted = [this](const Native::Function &run) -> Native::Function {
-    return [this, &run](PatternRewriter &rewriter, PDLResultList &results,
-                        ArrayRef<PDLValue> values) {
-      ++done.calls;
-      return run(rewriter, results, values);
-    };
+    return
+        [this, &run](PatternRewriter &rewriter, PDLResultList &results, ArrayRef<PDLValue> values) {
+          ++done.calls;
+          return run(rewriter, results, values);
+        };
   };
   for (const auto &[key, native] : natives.all()) {
     if (native.isRewrite && !native.isMarker)
@@ -144,14 +144,14 @@ void RuleMatcher::registerFunctions(PDLPatternModule &module) {
     if (native.results.empty())
       continue;
     module.registerRewriteFunction(getNative(native.name), native.run);
-    module.registerConstraintFunction(
-        holdsNative(native.name),
-        [this, &run = native.run](PatternRewriter &rewriter, PDLResultList &,
-                                  ArrayRef<PDLValue> values) {
-          ++done.calls;
-          DroppedResults dropped;
-          return run(rewriter, dropped, values);
-        });
+    module.registerConstraintFunction(holdsNative(native.name),
+                                      [this, &run = native.run](PatternRewriter &rewriter,
+                                                                PDLResultList &,
+                                                                ArrayRef<PDLValue> values) {
+                                        ++done.calls;
+                                        DroppedResults dropped;
+                                        return run(rewriter, dropped, values);
+                                      });
   }
   for (auto [name, function] :
        {std::pair(fuseNative, &actions.fuse), std::pair(beganNative, &actions.began),

@@ -77,7 +77,8 @@ static std::string describe(const Evidence &evidence, const Worth &worth, bool o
   return outdated ? text + ", whose kernels have changed since" : text;
 }
 
-std::optional<Worth> Weigher::weigh(StringRef ruleName, StringRef pattern, const Bucket &bucket) {
+std::optional<Worth> Weigher::weigh(StringRef ruleName, StringRef pattern, const Bucket &bucket,
+                                    int64_t savedBytes) {
   auto rule = rules.find(ruleName.str());
   // Variants of a pattern are NAME#0, NAME#1 …: one measurement is for all.
   auto evidence = records.find(ruleName, pattern.split('#').first, bucket, device, diags);
@@ -96,11 +97,14 @@ std::optional<Worth> Weigher::weigh(StringRef ruleName, StringRef pattern, const
   worth.text = describe(*evidence, worth, outdated);
   std::string found = llvm::formatv("{0} {1:F2}x", evidenceName(worth.basis), worth.speedup);
   if (rule->second->kind == RuleKind::Algebra) {
-    if (worth.speedup * minSpeedup < 1 && !m.isWithinNoise())
+    // What others build on is given up only for what is certain.
+    if (worth.basis == EvidenceClass::Measured && worth.speedup * minSpeedup < 1 &&
+        !m.isWithinNoise())
       worth.objection = found + ": it costs time, and an algebra rule must not";
     return worth;
   }
-  bool saves = m.savedBytes > 0 || m.peakBytesChange < 0;
+  // What surrounds a match can make it save more than what was measured alone.
+  bool saves = m.savedBytes > 0 || m.peakBytesChange < 0 || savedBytes > 0;
   if (worth.speedup >= minSpeedup) {
     // Below 1 the threshold may let through what costs time.
     if (worth.gain < 0)

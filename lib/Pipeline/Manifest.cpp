@@ -42,7 +42,7 @@ static std::map<std::string, std::string> optionsThatMatter(const CompileOptions
     texts["dim " + name] = rangeText(range);
   if (options.cuda.isWanted)
     texts["cuda-arch"] = llvm::join(options.cuda.architectures, ",");
-  if (options.cuda.simulator)
+  if (!options.cuda.simulated.empty())
     texts["cuda-sim"] = "true";
   const RuleOptions &rules = options.rules;
   if (rules.disableAll)
@@ -55,7 +55,7 @@ static std::map<std::string, std::string> optionsThatMatter(const CompileOptions
   if (!records.use)
     texts["no-records"] = "true";
   if (!records.device.empty())
-    texts["device"] = records.device;
+    texts["record-device"] = records.device;
   if (records.use && records.minSpeedup != byDefault.minSpeedup)
     texts["min-speedup"] = llvm::formatv("{0}", records.minSpeedup).str();
   return texts;

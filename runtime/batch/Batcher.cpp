@@ -117,6 +117,11 @@ Batcher::Batcher(kiln_model *model) : model(model) { api = &table; }
 kiln_status_t Batcher::setUp(const kiln_batcher_options &given, ErrorText &error) {
   options = given;
   options.error = nullptr;
+  pinWorkers = options.cpus || (options.flags & KILN_BATCHER_PIN);
+  if (pinWorkers && !cpus.parse(options.cpus))
+    return error.fail(KILN_INVALID_ARGUMENT, "cpus: '%s' is no list of CPUs that may be used",
+                      options.cpus ? options.cpus : "");
+  options.cpus = nullptr; // the caller's, gone after this call
   size_t numDims = 0;
   for (; const kiln_tensor_spec *spec = kiln_model_input(model, numInputs); ++numInputs)
     numDims += spec->rank;

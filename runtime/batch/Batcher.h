@@ -117,6 +117,8 @@ private:
   uint64_t born = 0;
   uint32_t numInputs = 0, numOutputs = 0;
   kiln_batcher_options options = {};
+  bool pinWorkers = false;
+  CpuList cpus;
   uint64_t rowInterval = 0, burstTime = 0; ///< of the token bucket; 0: no limit
 
   Array<Request> places;

@@ -18,8 +18,8 @@ void Batcher::ring(uint32_t wake) {
 void *Batcher::enterWorker(void *opaque) {
   const auto *start = static_cast<WorkerStart *>(opaque);
   Batcher &batcher = *start->batcher;
-  if (batcher.options.flags & KILN_BATCHER_PIN)
-    pinThread(start->index);
+  if (batcher.pinWorkers)
+    batcher.cpus.pin(start->index);
   batcher.workerLoop(start->index);
   return nullptr;
 }

@@ -76,9 +76,13 @@ kiln_status_t Executor::create(const kiln_executor_options *given, kiln_executor
   else if (options.spin_us > absurdSpin)
     status = error.fail(KILN_INVALID_ARGUMENT, "spin_us: expected 0 to %u, got %u", absurdSpin,
                         options.spin_us);
+  CpuList cpus;
+  if (status == KILN_OK && (options.pin || options.cpus) && !cpus.parse(options.cpus))
+    status = error.fail(KILN_INVALID_ARGUMENT, "cpus: '%s' is no list of CPUs that may be used",
+                        options.cpus ? options.cpus : "");
   if (status == KILN_OK) {
     uint32_t threads = options.threads ? options.threads : countUsableCpus();
-    auto *made = createObject<Executor>(options, std::min(threads, kMaxThreads));
+    auto *made = createObject<Executor>(options, cpus, std::min(threads, kMaxThreads));
     if (made && made->guard.create()) {
       *executor = made;
     } else {
@@ -91,8 +95,8 @@ kiln_status_t Executor::create(const kiln_executor_options *given, kiln_executor
   return status;
 }
 
-Executor::Executor(const kiln_executor_options &options, uint32_t threads)
-    : numThreads(threads), pinWorkers(options.pin),
+Executor::Executor(const kiln_executor_options &options, const CpuList &cpus, uint32_t threads)
+    : numThreads(threads), pinWorkers(options.pin || options.cpus), cpus(cpus),
       spin((options.spin_us ? options.spin_us : 100) * kMicrosecond),
       parallelFor(options.parallel_for), parallelForUser(options.parallel_for_user),
       idleSpin(spin) {
@@ -315,7 +319,7 @@ void Executor::waitForChunks(uint32_t chunks) {
 void *Executor::enterWorker(void *start) {
   const auto *self = static_cast<WorkerStart *>(start);
   if (self->executor->pinWorkers)
-    pinThread(self->slot);
+    self->executor->cpus.pin(self->slot);
   self->executor->workerLoop(self->slot);
   return nullptr;
 }

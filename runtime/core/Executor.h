@@ -22,6 +22,7 @@
 
 #include "ForkGuard.h"
 #include "Support.h"
+#include "Threads.h"
 #include "kiln-c/Executor.h"
 
 #include <pthread.h>
@@ -37,7 +38,7 @@ public:
   /// On failure, the reason goes where the options say.
   static kiln_status_t create(const kiln_executor_options *options, kiln_executor **executor);
 
-  Executor(const kiln_executor_options &options, uint32_t threads);
+  Executor(const kiln_executor_options &options, const CpuList &cpus, uint32_t threads);
   ~Executor();
 
 private:
@@ -77,6 +78,7 @@ private:
   uint32_t numWorkers = 0;
   bool triedToStart = false;
   bool pinWorkers;
+  CpuList cpus;
   uint64_t spin;
   kiln_parallel_for_fn parallelFor;
   void *parallelForUser;

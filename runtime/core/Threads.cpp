@@ -43,13 +43,43 @@ bool startThread(pthread_t &thread, void *(*body)(void *), void *argument) {
   return started;
 }
 
-void pinThread(uint32_t index) {
-  cpu_set_t mask;
-  if (sched_getaffinity(0, sizeof mask, &mask) != 0)
-    return;
-  uint32_t wanted = index % uint32_t(CPU_COUNT(&mask));
+/// Digits at `text`, which moves behind them; false when there are none, or no CPU has
+/// that number.
+static bool parseCpu(const char *&text, uint32_t &cpu) {
+  const char *begin = text;
+  for (cpu = 0; *text >= '0' && *text <= '9' && cpu < CPU_SETSIZE; ++text)
+    cpu = cpu * 10 + uint32_t(*text - '0');
+  return text != begin && cpu < CPU_SETSIZE;
+}
+
+bool CpuList::parse(const char *text) {
+  if (sched_getaffinity(0, sizeof set, &set) != 0)
+    return false;
+  if (!text || !*text)
+    return true;
+  cpu_set_t named;
+  CPU_ZERO(&named);
+  for (;; ++text) {
+    uint32_t first, last;
+    if (!parseCpu(text, first))
+      return false;
+    last = first;
+    if (*text == '-' && (!parseCpu(++text, last) || last < first))
+      return false;
+    for (uint32_t cpu = first; cpu <= last; ++cpu)
+      CPU_SET(cpu, &named);
+    if (*text != ',')
+      break;
+  }
+  CPU_AND(&set, &set, &named);
+  // As files end that the kernel writes.
+  return (*text == 0 || (*text == '\n' && text[1] == 0)) && CPU_COUNT(&set) != 0;
+}
+
+void CpuList::pin(uint32_t index) const {
+  uint32_t wanted = index % uint32_t(CPU_COUNT(&set));
   for (int cpu = 0; cpu != CPU_SETSIZE; ++cpu) {
-    if (!CPU_ISSET(cpu, &mask) || wanted-- != 0)
+    if (!CPU_ISSET(cpu, &set) || wanted-- != 0)
       continue;
     cpu_set_t one;
     CPU_ZERO(&one);

@@ -10,6 +10,7 @@
 #include <atomic>
 #include <cstdint>
 #include <pthread.h>
+#include <sched.h>
 
 namespace kiln::rt {
 
@@ -23,9 +24,18 @@ void futexWake(std::atomic<uint32_t> &word, int count);
 /// A thread with a small stack that leaves all signals to the host's threads.
 bool startThread(pthread_t &thread, void *(*body)(void *), void *argument);
 
-/// Binds the calling thread to the `index`-th CPU that it may use, modulo their
-/// number.
-void pinThread(uint32_t index);
+/// CPUs that threads are bound to, one each.
+class CpuList {
+public:
+  /// In the kernel's notation, "0-3,8"; null or "": all that the process may use.
+  /// False when it is no such list, or the process may use none of it.
+  bool parse(const char *text);
+  /// Binds the calling thread to the `index`-th of them, modulo their number.
+  void pin(uint32_t index) const;
+
+private:
+  cpu_set_t set = {};
+};
 
 /// A lock that spins for the few hundred nanoseconds that its owners need, then
 /// sleeps.

@@ -172,7 +172,7 @@ kiln_status_t Integrity::check(uint64_t bytes, ErrorText &error) {
   uint64_t parts = weights.numParts();
   uint64_t due = bytes / WeightGuard::kPart + (bytes % WeightGuard::kPart != 0);
   due = due ? std::min(due, parts) : parts;
-  bool mended;
+  bool mended = false;
   return parts ? checkParts(cursor.fetch_add(due, std::memory_order_relaxed), due, mended, error)
                : KILN_OK;
 }

@@ -3,6 +3,8 @@
 #   bin/                  kilnc, kiln-run, kiln-opt, kiln-rules, kiln-lsp-server
 #   include/kiln-c/       the C interface of artefacts and of libkiln
 #   lib/libkiln.{a,so}    libkiln: opens artefacts
+#   lib/libkiln-cudasim.so, lib/libkiln-simcounter.so   the simulator of CUDA devices, where it is built
+#   share/kiln/cuda/      headers of kernels, for nvcc and for the simulator
 #   lib/cmake/Kiln/       find_package(Kiln): Kiln::kiln, Kiln::kiln_shared, Kiln::kilnc, kiln_add_model
 #   lib/python3/dist-packages/kiln    the Python package
 #
@@ -24,6 +26,13 @@ install(TARGETS KilnLoader KilnLoaderShared EXPORT KilnTargets
   INCLUDES DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/kiln-c DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.h" PATTERN "*.hpp")
+if(TARGET KilnCudaSim)
+  install(TARGETS KilnCudaSim KilnSimCounter LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
+endif()
+foreach(folder lib/Target/CUDA/Device lib/Target/CUDA/Kernels runtime/drivers/cudasim/shim)
+  install(DIRECTORY ${PROJECT_SOURCE_DIR}/${folder}/ DESTINATION ${CMAKE_INSTALL_DATADIR}/kiln/cuda/${folder}
+    FILES_MATCHING PATTERN "*.h" PATTERN "*.cuh")
+endforeach()
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE ${PROJECT_SOURCE_DIR}/THIRD_PARTY_NOTICES.md
   DESTINATION ${CMAKE_INSTALL_DOCDIR})
 

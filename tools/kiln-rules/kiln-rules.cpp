@@ -40,11 +40,10 @@ static cl::opt<std::string> shown(cl::Positional, cl::desc("<rule>"), cl::cat(ca
 static cl::opt<bool> natives("natives", cl::desc("Print what rules may call"), cl::cat(category),
                              cl::sub(showCommand));
 
-static cl::list<std::string> recordFolders(
-    "records", cl::value_desc("folder"),
-    cl::desc(
-        "Records of a folder, to, cl::sub(explainCommand)); they take the place of built-in ones"),
-    cl::cat(category), cl::sub(showCommand));
+static cl::list<std::string>
+    recordFolders("records", cl::value_desc("folder"),
+                  cl::desc("Records of a folder, too; they take the place of built-in ones"),
+                  cl::cat(category), cl::sub(showCommand), cl::sub(explainCommand));
 
 static cl::opt<std::string> newName(cl::Positional, cl::Required, cl::desc("<name>"),
                                     cl::cat(category), cl::sub(newCommand));
@@ -95,7 +94,7 @@ static cl::opt<bool> json("json", cl::desc("One JSON document"), cl::cat(categor
                           cl::sub(showCommand), cl::sub(explainCommand), cl::sub(whyCommand));
 
 static cl::opt<std::string>
-    explainDevice("device", cl::value_desc("name"),
+    explainDevice("record-device", cl::value_desc("name"),
                   cl::desc("Device whose records decide (default: this one)"), cl::cat(category),
                   cl::sub(explainCommand));
 

@@ -123,11 +123,11 @@ static cl::list<std::string>
                   cl::cat(category));
 static cl::opt<bool> noRecords("no-records", cl::desc("Decide about rules by predictions alone"),
                                cl::cat(category));
-static cl::opt<std::string>
-    device("device", cl::value_desc("name"),
-           cl::desc("Device whose records decide about rules, such as amd-zen4-avx512 (default: "
-                    "that of --cpu)"),
-           cl::cat(category));
+static cl::opt<std::string> recordDevice(
+    "record-device", cl::value_desc("name"),
+    cl::desc("Device whose records decide about rules, such as amd-zen4-avx512 (default: "
+             "that of --cpu)"),
+    cl::cat(category));
 static cl::opt<double> minSpeedup("min-speedup", cl::value_desc("X"), cl::init(1.03),
                                   cl::desc("What a rule must gain to fire, as a record says "
                                            "(default 1.03); as fast and less memory will do, too"),
@@ -360,10 +360,10 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
     return usage(diags, "--cache-dir and --no-cache: give one of them");
   if (disableAllRules && (!onlyRules.empty() || !disabledRules.empty()))
     return usage(diags, "--disable-all-rules leaves nothing to --only-rule and --disable-rule");
-  if (noRecords && (!recordFolders.empty() || device.getNumOccurrences()))
-    return usage(diags, "--no-records leaves nothing to --records and --device");
-  if (device.getNumOccurrences() && !isDeviceSlug(device))
-    return usage(diags, "--device: '" + device +
+  if (noRecords && (!recordFolders.empty() || recordDevice.getNumOccurrences()))
+    return usage(diags, "--no-records leaves nothing to --records and --record-device");
+  if (recordDevice.getNumOccurrences() && !isDeviceSlug(recordDevice))
+    return usage(diags, "--record-device: '" + recordDevice +
                             "' is no device; write VENDOR-PROCESSOR-INSTRUCTIONS, as in "
                             "amd-zen4-avx512");
   if (!(minSpeedup > 0 && minSpeedup <= 1000))
@@ -380,7 +380,7 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
   options.rules.disableAll = disableAllRules;
   options.records.use = !noRecords;
   options.records.folders.assign(recordFolders.begin(), recordFolders.end());
-  options.records.device = device;
+  options.records.device = recordDevice;
   options.records.minSpeedup = minSpeedup;
   options.cpu = cpu;
   options.minimalFiltering = minimalFiltering;

@@ -85,6 +85,10 @@ TEST_F(Batcher, BadInputIsAStatus) {
   options.flags = 0x80;
   EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
   options.flags = 0;
+  options.cpus = "4-";
+  EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
+  EXPECT_STREQ(error, "cpus: '4-' is no list of CPUs that may be used");
+  options.cpus = nullptr;
   options.struct_size = 3;
   EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
   options.struct_size = sizeof options;

@@ -9,6 +9,8 @@
 #include <atomic>
 #include <gtest/gtest.h>
 #include <memory>
+#include <sched.h>
+#include <string>
 #include <thread>
 #include <vector>
 
@@ -222,4 +224,44 @@ TEST(Executor, IsNotDestroyedInUse) {
   executor->api->retain(executor.get());
   EXPECT_EQ(kiln_executor_destroy(executor.get()), KILN_BUSY);
   executor->api->release(executor.get());
+}
+
+TEST(CpuList, TakesWhatTheKernelWrites) {
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof before, &before), 0);
+  int first = 0;
+  while (!CPU_ISSET(first, &before))
+    ++first;
+  std::string mine = std::to_string(first);
+  CpuList list;
+  for (const std::string &good :
+       {std::string(), mine, mine + "\n", mine + "-" + mine, std::string("0-1023"), "1023," + mine})
+    EXPECT_TRUE(list.parse(good.c_str())) << good;
+  EXPECT_TRUE(list.parse(nullptr));
+  for (const char *bad : {"-", "0-", "1-0", "x", "0,", ",0", "0 ", "0\n\n", "1024", "99999999999",
+                          "0x1", "0--1", "\n", "1023"})
+    EXPECT_FALSE(list.parse(bad)) << bad;
+  std::thread([&] {
+    ASSERT_TRUE(list.parse(mine.c_str()));
+    list.pin(7);
+    EXPECT_EQ(sched_getcpu(), first);
+    // What it may use is this one now.
+    EXPECT_FALSE(list.parse(first ? "0" : "1"));
+  }).join();
+}
+
+TEST(Executor, WorkersStayOnTheCpusThatAreNamed) {
+  kiln_executor_options options = {};
+  options.struct_size = sizeof options;
+  options.threads = 4;
+  options.cpus = "nonsense";
+  char reason[128] = "";
+  options.error = reason;
+  options.error_size = sizeof reason;
+  kiln_executor *executor = nullptr;
+  EXPECT_EQ(kiln::rt::Executor::create(&options, &executor), KILN_INVALID_ARGUMENT);
+  EXPECT_STREQ(reason, "cpus: 'nonsense' is no list of CPUs that may be used");
+  options.cpus = "0-1023";
+  ASSERT_EQ(kiln::rt::Executor::create(&options, &executor), KILN_OK) << reason;
+  EXPECT_EQ(kiln_executor_destroy(executor), KILN_OK);
 }

@@ -135,7 +135,6 @@ public:
     return state ^= state << 17;
   }
 
-  uint32_t aliveMask() const { return warps[current->id / 32].alive; }
   void setValue(void *value) { warps[current->id / 32].values[current->id & 31] = value; }
   uint64_t cycles() const { return clock; }
 

@@ -20,7 +20,7 @@ else()
   set(cache $ENV{HOME}/.cache/kiln)
 endif()
 find_path(KILN_CUDA_INCLUDE cuda_fp16.h
-  HINTS $ENV{CUDA_HOME}/include $ENV{CUDA_PATH}/include /usr/local/cuda/include ${cache}/cuda/current/include
+  HINTS $ENV{CUDA_HOME}/include $ENV{CUDA_PATH}/include /usr/local/cuda/include ${cache}/cuda/include
   DOC "Folder of CUDA's headers (cuda_fp16.h)" NO_CMAKE_FIND_ROOT_PATH)
 find_program(KILN_SIM_CLANG NAMES clang++-22 clang++ HINTS /usr/lib/llvm-22/bin
   DOC "clang that compiles kernels for the simulator")
@@ -41,7 +41,7 @@ set(KILN_CUDA_SIM_WHY_NOT "${KILN_CUDA_SIM_WHY_NOT}" CACHE INTERNAL "")
 
 # docs/cuda/simulator.md says why each is there.
 set(KILN_SIM_FLAGS -std=c++20 -O2 -gline-tables-only -march=x86-64-v3 -fdeclspec -fno-strict-aliasing
-  -ffp-contract=off -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -Wall -Wextra -Werror
+  -ffp-contract=off -fno-math-errno -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -Wall -Wextra -Werror
   -Wno-unknown-pragmas -isystem ${KILN_CUDA_INCLUDE} -I${root}/lib/Target/CUDA/Device
   -I${root}/lib/Target/CUDA/Kernels -I${KILN_CUDA_SIM_FOLDER}/shim CACHE INTERNAL "")
 set(KILN_SIM_CHECKED_FLAGS -fsanitize=thread -mllvm -tsan-instrument-read-before-write=1

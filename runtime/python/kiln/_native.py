@@ -121,6 +121,7 @@ class ExecutorOptions(ctypes.Structure):
         ("parallel_for_user", c_void_p),
         ("error", c_char_p),
         ("error_size", c_size_t),
+        ("cpus", c_char_p),
     ]
 
 
@@ -155,6 +156,7 @@ class BatcherOptions(ctypes.Structure):
         ("twin", c_void_p),
         ("error", c_char_p),
         ("error_size", c_size_t),
+        ("cpus", c_char_p),
     ]
 
 

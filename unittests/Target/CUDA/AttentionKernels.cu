@@ -21,7 +21,7 @@ template <class T> __device__ AttentionTensor<T> dense(T *data, int heads, int r
 }
 
 #define KILN_SIMT_ATTENTION(name, shape, causal, Score, score)                                     \
-  extern "C" __global__ void __launch_bounds__(shape::threads)                                     \
+  extern "C" __global__ void __launch_bounds__(shape::threads, 1)                                  \
       name(const float *q, const float *k, const float *v, float *y,                               \
            [[maybe_unused]] const float *mask, const AttentionExtents *at) {                       \
     const AttentionExtents e = *at;                                                                \
@@ -37,7 +37,7 @@ KILN_SIMT_ATTENTION(simt_causal, Simt64, true, Identity<float>, (Identity<float>
 KILN_SIMT_ATTENTION(simt_masked, Simt128, false, AddMask, (AddMask{mask, e.queries, e.keys}))
 
 #define KILN_TENSOR_ATTENTION(name, shape, causal, Score, score)                                   \
-  extern "C" __global__ void __launch_bounds__(shape::threads)                                     \
+  extern "C" __global__ void __launch_bounds__(shape::threads, 1)                                  \
       name(const __half *q, const __half *k, const __half *v, __half *y,                           \
            [[maybe_unused]] const float *mask, const AttentionExtents *at) {                       \
     const AttentionExtents e = *at;                                                                \

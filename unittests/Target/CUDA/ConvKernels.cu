@@ -36,7 +36,7 @@ struct Static1x1 {
 using Tile = SimtShape<64, 64, 16, 4, 4>;
 
 // Every extent at run time: any stride, dilation, padding and number of groups.
-extern "C" __global__ void __launch_bounds__(Tile::threads)
+extern "C" __global__ void __launch_bounds__(Tile::threads, 1)
     conv_any(const float *x, const float *w, float *y, const float *bias, const ConvGeometry *at) {
   const ConvGeometry g = *at;
   using Input = Im2colNchw<float, ConvGeometry, 1, Twice>;
@@ -44,7 +44,7 @@ extern "C" __global__ void __launch_bounds__(Tile::threads)
   SimtConv<Tile, 1, Input, Result>::run(w, Input{x, g}, Result{y, g, {bias, g.groups * g.filters}},
                                         g, 4);
 }
-extern "C" __global__ void __launch_bounds__(Tile::threads)
+extern "C" __global__ void __launch_bounds__(Tile::threads, 1)
     conv_3x3(const float *x, const float *w, float *y, int images, int channels, int filters,
              int height, int width) {
   const Static3x3 g{images, 1, channels, filters, height, width, height, width};
@@ -52,7 +52,7 @@ extern "C" __global__ void __launch_bounds__(Tile::threads)
   using Result = NchwResult<float, Static3x3, 4, Relu>;
   SimtConv<Tile, 4, Input, Result>::run(w, Input{x, g}, Result{y, g}, g, 4);
 }
-extern "C" __global__ void __launch_bounds__(Tile::threads)
+extern "C" __global__ void __launch_bounds__(Tile::threads, 1)
     conv_1x1(const float *x, const float *w, float *y, int images, int channels, int filters,
              int height, int width) {
   const Static1x1 g{images, 1, channels, filters, height, width, height, width};
@@ -62,14 +62,14 @@ extern "C" __global__ void __launch_bounds__(Tile::threads)
 }
 
 using Window = DepthwiseShape<8, 32, 128>;
-extern "C" __global__ void __launch_bounds__(Window::threads)
+extern "C" __global__ void __launch_bounds__(Window::threads, 1)
     depthwise_any(const float *x, const float *w, float *y, const float *bias,
                   const ConvGeometry *at) {
   const ConvGeometry g = *at;
   Depthwise<Window, float, ConvGeometry, Twice, BiasRelu>::run(x, w, y, g, {},
                                                                {bias, g.groups * g.filters});
 }
-extern "C" __global__ void __launch_bounds__(Window::threads)
+extern "C" __global__ void __launch_bounds__(Window::threads, 1)
     depthwise_3x3(const float *x, const float *w, float *y, const float *bias, int images,
                   int groups, int height, int width) {
   const Static3x3 g{images, groups, 1, 1, height, width, height, width};

@@ -32,7 +32,7 @@ struct Scale {
 } // namespace
 
 #define KILN_SIMT(name, shape, alongKA, va, alongKB, vb, vc)                                       \
-  extern "C" __global__ void __launch_bounds__(shape::threads)                                     \
+  extern "C" __global__ void __launch_bounds__(shape::threads, 1)                                  \
       name(const float *a, const float *b, float *c, const float *bias, int m, int n, int k,       \
            int group) {                                                                            \
     using A = StridedOperand<float, alongKA, va>;                                                  \
@@ -51,14 +51,14 @@ KILN_SIMT(simt_64x64x16_v1, Medium, true, 1, false, 1, 1)
 KILN_SIMT(simt_64x64x16_v2_tt, Medium, false, 2, true, 2, 2)
 KILN_SIMT(simt_32x32x32_v4_nt, Small, true, 4, true, 4, 4)
 
-extern "C" __global__ void __launch_bounds__(Medium::threads)
+extern "C" __global__ void __launch_bounds__(Medium::threads, 1)
     simt_split(const float *a, const float *b, float *workspace, int m, int n, int k) {
   using A = StridedOperand<float, true, 4, Scale>;
   using B = StridedOperand<float, false, 4, Identity<float>, SharedByBatches>;
   using C = PartialResult<float, 4>;
   SimtMatMul<Medium, A, B, C>::run(A{a, k, m, {0.5f}}, B{b, n, k}, C{workspace, m, n}, m, n, k, 4);
 }
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 1)
     simt_split_sum(const float *workspace, float *c, const float *residual, int m, int n,
                    int splits) {
   using C = RowMajorResult<float, 4, Residual>;
@@ -66,14 +66,14 @@ extern "C" __global__ void __launch_bounds__(128)
 }
 
 using Skinny = SkinnyShape<4, 4, 4>;
-extern "C" __global__ void __launch_bounds__(Skinny::threads)
+extern "C" __global__ void __launch_bounds__(Skinny::threads, 1)
     skinny(const float *a, const float *b, float *c, const float *bias, int m, int n, int k) {
   using A = StridedOperand<float, true, 1>;
   using B = StridedOperand<float, false, 4>;
   using C = RowMajorResult<float, 4, BiasRelu>;
   SkinnyMatMul<Skinny, A, B, C>::run(A{a, k, m}, B{b, n, k}, C{c, m, n, {bias}}, m, n, k);
 }
-extern "C" __global__ void __launch_bounds__(Skinny::threads)
+extern "C" __global__ void __launch_bounds__(Skinny::threads, 1)
     skinny_nt(const float *a, const float *b, float *c, const float *bias, int m, int n, int k) {
   using A = StridedOperand<float, true, 4>;
   using B = StridedOperand<float, true, 4>;

@@ -4,7 +4,7 @@
 using namespace kiln::cuda;
 
 #define KILN_POOL(name, Kind, countPadding)                                                        \
-  extern "C" __global__ void __launch_bounds__(128)                                                \
+  extern "C" __global__ void __launch_bounds__(128, 1)                                             \
       name(const float *x, float *y, const PoolGeometry *at) {                                     \
     const PoolGeometry g = *at;                                                                    \
     Pooling<Kind, countPadding, PoolGeometry, Identity<float>, Identity<float>>::run(x, y, g, {},  \

@@ -22,7 +22,7 @@ struct ScaleMask {
 } // namespace
 
 #define KILN_SOFTMAX(name, shape, logarithm, T)                                                    \
-  extern "C" __global__ void __launch_bounds__(shape::threads)                                     \
+  extern "C" __global__ void __launch_bounds__(shape::threads, 1)                                  \
       name(const T *x, T *y, long rows, int columns) {                                             \
     Softmax<shape, logarithm, Identity<float>, Identity<T>>::run(x, y, rows, columns, {}, {});     \
   }
@@ -37,26 +37,26 @@ KILN_SOFTMAX(log_softmax_block, Block, true, float)
 KILN_SOFTMAX(softmax_f16, Wide, false, __half)
 KILN_SOFTMAX(softmax_bf16, Wide, false, __nv_bfloat16)
 
-extern "C" __global__ void __launch_bounds__(Warp::threads)
+extern "C" __global__ void __launch_bounds__(Warp::threads, 1)
     softmax_masked(const float *x, const float *mask, float *y, long rows, int columns,
                    float scale) {
   Softmax<Warp, false, ScaleMask, Identity<float>>::run(x, y, rows, columns, {scale, mask, columns},
                                                         {});
 }
-extern "C" __global__ void __launch_bounds__(Block::threads)
+extern "C" __global__ void __launch_bounds__(Block::threads, 1)
     softmax_looped(const float *x, float *y, int columns) {
   SoftmaxLooped<Block, false, Identity<float>, Identity<float>>::run(x, y, columns, {}, {});
 }
-extern "C" __global__ void __launch_bounds__(Block::threads)
+extern "C" __global__ void __launch_bounds__(Block::threads, 1)
     softmax_parts(const float *x, float *states, int columns, int part) {
   SoftmaxParts<Block, Identity<float>>::run(x, states, columns, part, {});
 }
-extern "C" __global__ void __launch_bounds__(Block::threads)
+extern "C" __global__ void __launch_bounds__(Block::threads, 1)
     softmax_finish(const float *x, const float *states, float *y, int columns, int part) {
   SoftmaxFinish<Block, false, Identity<float>, Identity<float>>::run(x, states, y, columns, part,
                                                                      {}, {});
 }
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 1)
     softmax_columns(const float *x, float *y, long outers, int length, long inner) {
   SoftmaxColumns<false, Identity<float>, Identity<float>>::run(x, y, outers, length, inner, {}, {});
 }

@@ -4,7 +4,7 @@
 using namespace kiln::cuda;
 
 #define KILN_TENSOR(name, shape, alongKB, R)                                                       \
-  extern "C" __global__ void __launch_bounds__(shape::threads)                                     \
+  extern "C" __global__ void __launch_bounds__(shape::threads, 1)                                  \
       name(const shape::Stored *a, const shape::Stored *b, R *c, int m, int n, int k, int group) { \
     constexpr int vector = 16 / sizeof(shape::Stored);                                             \
     using A = StridedOperand<shape::Stored, true, vector>;                                         \

@@ -15,7 +15,7 @@ struct BiasGelu {
 } // namespace
 
 #define KILN_TENSOR(name, shape, alongKA, alongKB, R, Epilogue, epilogueArgument, init)            \
-  extern "C" __global__ void __launch_bounds__(shape::threads)                                     \
+  extern "C" __global__ void __launch_bounds__(shape::threads, 1)                                  \
       name(const shape::Stored *a, const shape::Stored *b, R *c, epilogueArgument, int m, int n,   \
            int k, int group) {                                                                     \
     constexpr int vector = 16 / sizeof(shape::Stored);                                             \
@@ -38,14 +38,14 @@ KILN_TENSOR(f16_64x64x64_nt, Half64Deep, true, true, __half, BiasGelu, const flo
 KILN_TENSOR(f16_64x64x32_tn, Half64, false, false, __half, BiasGelu, const float *bias, {bias})
 KILN_TENSOR(s8_64x64x64, Bytes64, true, true, int, Identity<int>, const float *, {})
 
-extern "C" __global__ void __launch_bounds__(Half64::threads)
+extern "C" __global__ void __launch_bounds__(Half64::threads, 1)
     f16_split(const __half *a, const __half *b, float *workspace, int m, int n, int k) {
   using A = StridedOperand<__half, true, 8>;
   using B = StridedOperand<__half, false, 8>;
   using C = PartialResult<float, 4>;
   TensorMatMul<Half64, A, B, C>::run(A{a, k, m}, B{b, n, k}, C{workspace, m, n}, m, n, k, 4);
 }
-extern "C" __global__ void __launch_bounds__(128)
+extern "C" __global__ void __launch_bounds__(128, 1)
     f16_split_sum(const float *workspace, __half *c, const float *bias, int m, int n, int splits) {
   using C = RowMajorResult<__half, 4, BiasGelu>;
   SplitKSum<float, 4, C>::run(workspace, C{c, m, n, {bias}}, m, n, splits);

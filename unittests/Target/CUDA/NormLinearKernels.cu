@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Instances of NormLinear that the tests run and nvcc compiles.
+#include "NormLinear/NormLinear.cuh"
+using namespace kiln::cuda;
+
+namespace {
+struct Gelu {
+  __device__ __forceinline__ float operator()(float x, long, long) const {
+    return 0.5f * x * (1.0f + erff(x * 0.70710678f));
+  }
+};
+struct Negate {
+  __device__ __forceinline__ float operator()(float v, long, long) const { return -v; }
+};
+} // namespace
+
+using Shape = NormLinearShape<64, 64, 16, 4, 4>;
+#define KILN_NORM_LINEAR(name, centred, Activation, vector)                                        \
+  extern "C" __global__ void __launch_bounds__(Shape::threads, 1)                                  \
+      name(const float *x, const float *scale, const float *bias, const float *b, float *y, int m, \
+           int n, int k) {                                                                         \
+    using B = StridedOperand<float, false, vector>;                                                \
+    using C = RowMajorResult<float, vector, Negate>;                                               \
+    NormLinear<Shape, centred, vector, Activation, B, C>::run(                                     \
+        x, scale, bias, 1e-5f, B{b, n, k}, C{y, m, n}, m, n, k, 2, Activation{});                  \
+  }
+KILN_NORM_LINEAR(layer_norm_gelu_linear, true, Gelu, 4)
+KILN_NORM_LINEAR(rms_norm_linear, false, Identity<float>, 1)
