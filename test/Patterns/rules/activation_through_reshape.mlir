@@ -29,16 +29,18 @@ func.func @silu(%x: tensor<2x4xf32>, %w: tensor<4x8xf32>, %b: tensor<8xf32>) -> 
   return %4 : tensor<2x8x1x1xf32>
 }
 
-// Factors of different shapes meet only after the reshape.
-// CHECK-LABEL: @different_shapes
+// The gate of a squeeze-excite multiplies something else.
+// CHECK-LABEL: @gate
 // CHECK:       kiln.reshape
-// CHECK-NEXT:  kiln.reshape
+// CHECK-NEXT:  kiln.sigmoid
 // CHECK-NEXT:  kiln.mul
-func.func @different_shapes(%x: tensor<2x8xf32>, %y: tensor<8x2xf32>) -> tensor<2x8x1xf32> {
-  %0 = kiln.reshape %x {shape = #kiln.exprs<"2", "8", "1">} : (tensor<2x8xf32>) -> tensor<2x8x1xf32>
-  %1 = kiln.reshape %y {shape = #kiln.exprs<"2", "8", "1">} : (tensor<8x2xf32>) -> tensor<2x8x1xf32>
-  %2 = kiln.mul %0, %1 : (tensor<2x8x1xf32>, tensor<2x8x1xf32>) -> tensor<2x8x1xf32>
-  return %2 : tensor<2x8x1xf32>
+func.func @gate(%x: tensor<2x4xf32>, %w: tensor<4x8xf32>, %b: tensor<8xf32>, %y: tensor<2x8x3x3xf32>) -> tensor<2x8x3x3xf32> {
+  %0 = kiln.matmul %x, %w : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+  %1 = kiln.add %0, %b : (tensor<2x8xf32>, tensor<8xf32>) -> tensor<2x8xf32>
+  %2 = kiln.reshape %1 {shape = #kiln.exprs<"2", "8", "1", "1">} : (tensor<2x8xf32>) -> tensor<2x8x1x1xf32>
+  %3 = kiln.sigmoid %2 : (tensor<2x8x1x1xf32>) -> tensor<2x8x1x1xf32>
+  %4 = kiln.mul %y, %3 : (tensor<2x8x3x3xf32>, tensor<2x8x1x1xf32>) -> tensor<2x8x3x3xf32>
+  return %4 : tensor<2x8x3x3xf32>
 }
 
 // A softmax is no activation of elements.
