@@ -77,6 +77,7 @@ std::optional<std::string> Compilation::emittedHash(const Rule &rule,
 
 void Compilation::finishEvidence() {
   report.weigher = nullptr;
-  if (weigher && !weigher->outdated().empty())
+  // Of built-in records --explain says it: whoever compiles cannot mend them.
+  if (weigher && !options.records.folders.empty() && !weigher->outdated().empty())
     diags.report(Diag::RecordsOutdated, llvm::join(weigher->outdated(), ", "));
 }

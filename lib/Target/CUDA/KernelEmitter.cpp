@@ -149,7 +149,7 @@ private:
     }
     if (inPlace)
       printer.name(scratch(), "scratch");
-    os << "extern \"C\" __global__ void __launch_bounds__(" << result.threads << ")\n"
+    os << "extern \"C\" __global__ void __launch_bounds__(" << result.threads << ", 1)\n"
        << result.name << '(' << llvm::join(list, ",\n    ") << ") {\n";
   }
 

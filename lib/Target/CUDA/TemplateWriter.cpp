@@ -183,7 +183,7 @@ DeviceKernel TemplateWriter::finish(StringRef algorithm, const cuda::LaunchShape
   parameters.push_back("int64_t");
   result.text = "#include \"kiln/cuda/Math.h\"\n" + includes + "\nnamespace {\n" + declarations +
                 "} // namespace\n\nextern \"C\" __global__ void __launch_bounds__(" +
-                std::to_string(shape.threads) + ")\n" + result.name + "(" +
+                std::to_string(shape.threads) + ", 1)\n" + result.name + "(" +
                 llvm::join(parameters, ",\n    ") + ") {\n" + body.str() + "}\n";
   return result;
 }
