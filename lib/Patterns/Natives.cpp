@@ -88,7 +88,7 @@ StringRef kiln::nearestName(StringRef name, ArrayRef<StringRef> known) {
 bool kiln::isMeantBy(double wanted, double number) {
   // As far off as a constant of half type is from the number that it stands for.
   constexpr double halfPrecision = 1.0 / 2048;
-  // The difference of two equal infinities is no number.
+  // Infinities are equal, and have no distance.
   return number == wanted || std::abs(number - wanted) <= halfPrecision * std::abs(wanted);
 }
 

@@ -162,6 +162,8 @@ llvm::Constant *Compilation::addDevice(llvm::Module &into) {
   for (const std::string &name : options.cuda.architectures)
     names += (names.empty() ? "" : ",") + name;
   deviceInfo.target = "cuda " + names;
+  // The artefact has one, which the CPU's plan points to.
+  deviceInfo.manifest.clear();
   llvm::Constant *plan =
       addModuleTable(programOf(*device->module), device->layout, deviceInfo, nullptr, into);
   return addDeviceTable(plan, device->info, into);

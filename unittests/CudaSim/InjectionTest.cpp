@@ -7,6 +7,8 @@
 #include "SimTest.h"
 
 #include <chrono>
+#include <fstream>
+#include <iterator>
 
 using namespace kiln::cuda;
 
@@ -149,6 +151,26 @@ TEST_F(InjectionTest, environmentSetsDefaults) {
   unsetenv("KILN_SIM_MEMORY_BYTES");
   unsetenv("KILN_SIM_ARCHITECTURE");
   unsetenv("KILN_SIM_SEED");
+}
+
+TEST_F(InjectionTest, reportIsWrittenWhenTheProgramEnds) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const std::string path = ::testing::TempDir() + "kiln-sim-report.txt";
+  setenv("KILN_SIM_REPORT", path.c_str(), 1); // Before the child loads the simulator.
+  EXPECT_EXIT(
+      {
+        load("BasicKernels");
+        scale(ones(), allocate(512));
+        synchronize();
+        exit(0);
+      },
+      ::testing::ExitedWithCode(0), "");
+  unsetenv("KILN_SIM_REPORT");
+  std::ifstream file(path);
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_NE(text.find("FOUND UNWRITTEN_READ"), std::string::npos) << text;
+  EXPECT_NE(text.find("kernel scale at BasicKernels.cu:"), std::string::npos) << text;
+  remove(path.c_str());
 }
 
 } // namespace

@@ -17,31 +17,20 @@
 
 namespace kiln::cudasim {
 
-#define KILN_SIM_ALL_HOOKS(X)                                                                      \
-  X(Index)                                                                                         \
-  X(Barrier)                                                                                       \
-  X(BarrierVote)                                                                                   \
-  X(Syncwarp) X(Shuffle) X(Vote) X(Reduce) X(ActiveMask) X(Collective) X(DynamicShared)            \
-      X(Ldmatrix) X(Mma) X(AsyncCopy) X(AsyncCommit) X(AsyncWait) X(Atomic) X(Dp4a) X(Trap)        \
-          X(Clock) X(Load4) X(Load8) X(Load16) X(Store4) X(Store8) X(Store16) X(Arithmetic)        \
-              X(Read1) X(Read2) X(Read4) X(Read8) X(Read16) X(Write1) X(Write2) X(Write4)          \
-                  X(Write8) X(Write16) X(LooseRead2) X(LooseRead4) X(LooseRead8) X(LooseRead16)    \
-                      X(LooseWrite2) X(LooseWrite4) X(LooseWrite8) X(LooseWrite16) X(Memcpy)       \
-                          X(Memmove) X(Memset)
-
 // Those that a kernel's text cannot name.
 extern "C" {
 #define ACCESS(bytes)                                                                              \
   void kilnSimRead##bytes(const void *);                                                           \
   void kilnSimWrite##bytes(const void *);                                                          \
   void kilnSimLooseRead##bytes(const void *);                                                      \
-  void kilnSimLooseWrite##bytes(const void *);
-ACCESS(1)
-ACCESS(2)
-ACCESS(4)
-ACCESS(8) ACCESS(16)
+  void kilnSimLooseWrite##bytes(const void *)
+ACCESS(1);
+ACCESS(2);
+ACCESS(4);
+ACCESS(8);
+ACCESS(16);
 #undef ACCESS
-    void *kilnSimMemcpy(void *, const void *, size_t);
+void *kilnSimMemcpy(void *, const void *, size_t);
 void *kilnSimMemmove(void *, const void *, size_t);
 void *kilnSimMemset(void *, int, size_t);
 void kilnSimArithmetic(uint64_t);
@@ -50,11 +39,10 @@ void kilnSimArithmetic(uint64_t);
 namespace {
 
 void *hookNamed(const char *name) {
-#define HOOK(hook)                                                                                 \
+#define KILN_SIM_HOOK(hook)                                                                        \
   if (strcmp(name, "kilnSim" #hook) == 0)                                                          \
     return reinterpret_cast<void *>(kilnSim##hook);
-  KILN_SIM_ALL_HOOKS(HOOK)
-#undef HOOK
+#include "HookNames.def"
   return nullptr;
 }
 

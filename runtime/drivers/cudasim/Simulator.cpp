@@ -9,6 +9,8 @@
 #include "../cuda/DriverAPI.h"
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <thread>
@@ -20,7 +22,26 @@ Simulator &simulator() {
   return *one;
 }
 
+/// For whole programs: the report goes to the file that KILN_SIM_REPORT names, or
+/// with "-" to standard error, when the program ends.
+static void writeReport() {
+  const char *path = getenv("KILN_SIM_REPORT");
+  const char *text = simulator().report.text();
+  if (!path || !*path)
+    return;
+  FILE *file = strcmp(path, "-") == 0 ? stderr : fopen(path, "w");
+  if (!file) {
+    fprintf(stderr, "KILN_SIM_REPORT: cannot write %s\n", path);
+    return;
+  }
+  fputs(text, file);
+  if (file != stderr)
+    fclose(file);
+}
+
 Simulator::Simulator() : options(), device() {
+  if (getenv("KILN_SIM_REPORT"))
+    atexit(writeReport);
   if (!completeOptions(options, device)) { // The environment is wrong: no device.
     options = {};
     options.device_count = 0;

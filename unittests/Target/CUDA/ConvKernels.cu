@@ -76,3 +76,17 @@ extern "C" __global__ void __launch_bounds__(Window::threads, 1)
   Depthwise<Window, float, Static3x3, Identity<float>, BiasRelu>::run(x, w, y, g, {},
                                                                       {bias, groups});
 }
+
+using Half64 = TensorShape<__half, 64, 64, 32, 32, 32, 3>;
+struct ReluHalf {
+  __device__ __forceinline__ __half operator()(float acc, long, long) const {
+    return __float2half_rn(acc < 0 ? 0 : acc);
+  }
+};
+extern "C" __global__ void __launch_bounds__(Half64::threads, 1)
+    conv_nhwc_f16(const __half *x, const __half *w, __half *y, const ConvGeometry *at) {
+  const ConvGeometry g = *at;
+  using Result = RowMajorResult<__half, 4, ReluHalf>;
+  TensorConv<Half64, Result>::run(
+      x, w, Result{y, static_cast<long>(g.images) * g.outHeight * g.outWidth, g.filters}, g, 4);
+}

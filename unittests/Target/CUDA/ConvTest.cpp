@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
+#include "HalfFloats.h"
 #include "KernelRunner.h"
 #include "lib/Target/CUDA/Kernels/Conv/Conv.config.h"
 #include <cmath>
@@ -56,7 +57,8 @@ struct Problem {
   }
 
   /// Conv/README.md: the bound of the product of matrices.
-  void expect(const std::vector<float> &got, double scale, double biasScale = 1) const {
+  void expect(const std::vector<float> &got, double scale, double biasScale = 1,
+              double rounding = 0) const {
     size_t index = 0;
     for (int image = 0; image < g.images; ++image)
       for (int filter = 0; filter < g.groups * g.filters; ++filter)
@@ -82,7 +84,8 @@ struct Problem {
                   magnitude += std::fabs(product);
                 }
             double bound = (static_cast<double>(convExtents(g).k) + 2) * 0x1p-24 * (magnitude + 2);
-            ASSERT_NEAR(got[index], std::fmax(0, sum + biasScale * bias[filter]), bound)
+            ASSERT_NEAR(got[index], std::fmax(0, sum + biasScale * bias[filter]),
+                        bound + rounding * (2 * bound + std::fabs(sum)))
                 << "image " << image << " filter " << filter << " y " << outY << " x " << outX;
           }
   }
@@ -185,5 +188,51 @@ TEST(DepthwiseConv, WithKnownKernelSize) {
   problem.expect(runner.download(result), 1);
   EXPECT_LE(launched.counts.wavefronts, launched.counts.idealWavefronts);
 }
+
+/// [outer][a][b] as [outer][b][a].
+std::vector<float> exchanged(const std::vector<float> &from, size_t a, size_t b) {
+  std::vector<float> to(from.size());
+  for (size_t i = 0; i < from.size(); ++i)
+    to[i / (a * b) * a * b + i % b * a + i / b % a] = from[i];
+  return to;
+}
+
+class NhwcConv : public testing::TestWithParam<ConvGeometry> {};
+
+TEST_P(NhwcConv, OnTensorCores) {
+  const ConvGeometry &g = GetParam();
+  const TensorMatMulConfig config{64, 64, 32, 32, 32, 3, 2};
+  for (unsigned seed : seeds) {
+    KernelRunner runner("ConvKernels");
+    runner.setSeed(seed);
+    Problem problem(g, seed);
+    for (auto *values : {&problem.input, &problem.weights})
+      *values = fromHalf(toHalf(*values, HalfType::f16), HalfType::f16);
+    auto half = [](const std::vector<float> &values) { return toHalf(values, HalfType::f16); };
+    size_t taps = size_t(g.kernelHeight) * g.kernelWidth, pixels = size_t(g.outHeight) * g.outWidth;
+    auto result = runner.allocate<uint16_t>(problem.results());
+    Launched launched = runner.launch(
+        "conv_nhwc_f16", matMulLaunch(config, convExtentsNhwc(g), 1),
+        runner.upload(half(exchanged(problem.input, g.channels, size_t(g.height) * g.width))),
+        runner.upload(half(exchanged(problem.weights, g.channels, taps))), result,
+        runner.upload(std::vector<ConvGeometry>{g}));
+    EXPECT_EQ(launched.findings, "");
+    std::vector<float> got =
+        exchanged(fromHalf(runner.download(result), HalfType::f16), pixels, g.filters);
+    problem.expect(got, 1, 0, halfUlp(HalfType::f16));
+    Traffic traffic = convTrafficNhwc(config, g, 2, 2);
+    // The geometry is the tests' own: at most once a thread.
+    EXPECT_GE(launched.counts.readBytes, static_cast<uint64_t>(traffic.readBytes));
+    uint64_t blocks = ceilDiv(convExtentsNhwc(g).m, 64) * ceilDiv(convExtentsNhwc(g).n, 64);
+    EXPECT_LE(launched.counts.readBytes,
+              traffic.readBytes + blocks * config.threads() * 2 * sizeof(ConvGeometry));
+    EXPECT_EQ(launched.counts.writtenBytes, static_cast<uint64_t>(traffic.writtenBytes));
+    EXPECT_LE(launched.counts.wavefronts, launched.counts.idealWavefronts) << "bank conflicts";
+  }
+}
+INSTANTIATE_TEST_SUITE_P(Shapes, NhwcConv,
+                         testing::Values(geometry(2, 1, 16, 8, 9, 7, 3, 3, 1, 1, 1, 1),
+                                         geometry(1, 1, 8, 68, 10, 9, 3, 3, 2, 1, 1, 1),
+                                         geometry(1, 1, 40, 4, 5, 5, 1, 1)));
 
 } // namespace

@@ -51,6 +51,24 @@ constexpr int64_t gatheredElements(const ConvGeometry &g) {
          g.channels * g.groups * g.images;
 }
 
+/// The same for NHWC on tensor cores, transposed; one group.
+constexpr MatMulExtents convExtentsNhwc(const ConvGeometry &g) {
+  MatMulExtents e = convExtents(g);
+  return {1, e.n, e.m, e.k};
+}
+
+/// The gathered input once a column of tiles, weights once a row of tiles.
+template <class Config>
+constexpr Traffic convTrafficNhwc(const Config &config, const ConvGeometry &g, int elementBytes,
+                                  int resultBytes) {
+  MatMulExtents e = convExtentsNhwc(g);
+  int64_t weights = e.n * e.k * elementBytes, results = e.m * e.n * resultBytes;
+  int64_t input = static_cast<int64_t>(g.images) * g.channels * g.height * g.width * elementBytes;
+  return {gatheredElements(g) * elementBytes * ceilDiv(e.n, config.tileN) +
+              weights * ceilDiv(e.m, config.tileM),
+          results, input + weights, results};
+}
+
 /// Weights once a column of tiles, the gathered input once a row of tiles.
 template <class Config>
 constexpr Traffic convTraffic(const Config &config, const ConvGeometry &g, int splits,

@@ -30,6 +30,21 @@ template <class Shape, int weightVector, class Input, class Result> struct SimtC
   }
 };
 
+/// NHWC convolution of one group on tensor cores: (image, pixel) x filters, K = tap and channel,
+/// weights [filter][tap][channel]. The epilogue's row is image * pixels + pixel, its column the
+/// filter. x, y, z as matMulLaunch says for convExtentsNhwc.
+template <class Shape, class Result> struct TensorConv {
+  template <class T, class Geometry>
+  __device__ __forceinline__ static void run(const T *input, const T *weights, const Result &result,
+                                             const Geometry &g, int group) {
+    using Input = Im2colNhwc<T, Geometry>;
+    const int k = g.channels * g.kernelHeight * g.kernelWidth;
+    TensorMatMul<Shape, Input, ConvWeights<T, Input::vector>, Result>::run(
+        Input{input, g}, {weights, k, g.filters}, result, g.images * g.outHeight * g.outWidth,
+        g.filters, k, group);
+  }
+};
+
 } // namespace kiln::cuda
 
 #endif // KILN_TARGET_CUDA_KERNELS_CONV_CUH

@@ -61,6 +61,39 @@ struct Im2colNchw {
   }
 };
 
+/// The gathered input of NHWC for tensor cores: operand (outer = image and pixel, k = tap and
+/// channel), in chunks of 16 bytes that lie within one tap: channels are whole chunks. One group.
+template <class T, class Geometry> struct Im2colNhwc {
+  static constexpr bool alongK = true;
+  static constexpr int vector = vectorBytes / static_cast<int>(sizeof(T));
+  using Element = T;
+
+  const T *data;
+  Geometry g;
+
+  struct Position {
+    /// Of the image's first pixel.
+    long pixel;
+    int top, left;
+    bool inside;
+  };
+  __device__ __forceinline__ Position position(int, int outer, int outerEnd) const {
+    const int pixels = g.outHeight * g.outWidth, image = outer / pixels,
+              pixel = outer - image * pixels, y = pixel / g.outWidth, x = pixel - y * g.outWidth;
+    return {static_cast<long>(image) * g.height * g.width, y * g.strideHeight - g.padTop,
+            x * g.strideWidth - g.padLeft, outer < outerEnd};
+  }
+  __device__ __forceinline__ const T *chunk(const Position &p, int k, int kEnd) const {
+    const int tap = k / g.channels, channel = k - tap * g.channels, tapY = tap / g.kernelWidth,
+              tapX = tap - tapY * g.kernelWidth;
+    const int y = p.top + tapY * g.dilationHeight, x = p.left + tapX * g.dilationWidth;
+    if (!p.inside || k >= kEnd || static_cast<unsigned>(y) >= static_cast<unsigned>(g.height) ||
+        static_cast<unsigned>(x) >= static_cast<unsigned>(g.width))
+      return nullptr;
+    return data + (p.pixel + static_cast<long>(y) * g.width + x) * g.channels + channel;
+  }
+};
+
 /// The result in NCHW. The epilogue's row is image * all filters + filter, its column the pixel.
 /// Vectors do not cross images: planes are whole vectors.
 template <class T, class Geometry, int vector_ = 1, class Epilogue = Identity<T>>

@@ -81,9 +81,7 @@ __device__ __forceinline__ int64_t ceilDiv(int64_t a, int64_t b) {
   return a / b + (a % b != 0 && (a < 0) == (b < 0));
 }
 
-__device__ __forceinline__ int64_t floorMod(int64_t a, int64_t b) {
-  return a - floorDiv(a, b) * b;
-}
+__device__ __forceinline__ int64_t floorMod(int64_t a, int64_t b) { return a - floorDiv(a, b) * b; }
 /// The size of two dims that broadcast.
 __device__ __forceinline__ int64_t broadcast(int64_t a, int64_t b) { return a == 1 ? b : a; }
 
