@@ -127,6 +127,9 @@ void Machine::shuffleOrder() {
 
 void Machine::switchTo(Lane *to) {
   Lane *from = current;
+  // Its stack is the one in use: what was saved of it is from long ago.
+  if (from == to)
+    return;
   current = to;
   kilnSimSwitch(&from->stack, to->stack);
 }
