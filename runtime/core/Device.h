@@ -16,7 +16,6 @@
 #include "Support.h"
 #include "kiln-c/Memory.h"
 #include "kiln-c/ModuleABI.h"
-#include "kiln-c/dlpack.h"
 
 namespace kiln::rt {
 
@@ -41,10 +40,12 @@ public:
 
   /// Brackets the launches of a run. A run that had the same `key` as an earlier
   /// one, and in which nothing but launches happened, may be `replayed` as a
-  /// whole: then there is nothing to launch. `key`: addresses of all memory, the
-  /// first one the plan's.
-  virtual kiln_status_t beginRun(const void *const *key, uint32_t count, bool &replayed,
+  /// whole: then there is nothing to launch. `key`: all that decides what is
+  /// launched, addresses and sizes.
+  virtual kiln_status_t beginRun(const uint64_t *key, uint32_t count, bool &replayed,
                                  ErrorText &error) = 0;
+  /// The run under way uses memory that another one may not have.
+  virtual void forbidReplay() = 0;
   /// `again`: the run was only recorded, and could not be: launch once more.
   virtual kiln_status_t endRun(bool succeeded, bool &again, ErrorText &error) = 0;
 
@@ -63,7 +64,6 @@ public:
   virtual const char *name() = 0;
   /// Which code was chosen, and why: "sm_80 cubin for an NVIDIA A100 (sm_80)".
   virtual const char *choice() = 0;
-  virtual DLDevice place() = 0;
   /// When it has no queue.
   virtual void destroy() = 0;
 

@@ -8,6 +8,8 @@
 
 #include "Session.h"
 
+#include <cstring>
+
 namespace kiln::rt {
 
 //===----------------------------------------------------------------------===//
@@ -15,6 +17,7 @@ namespace kiln::rt {
 //===----------------------------------------------------------------------===//
 
 DeviceRun::~DeviceRun() {
+  // Before the queue, whose pool they are from.
   for (Block &block : inputs)
     block.reset();
   for (Output &output : outputs)
@@ -26,10 +29,11 @@ DeviceRun::~DeviceRun() {
   std::free(fetched);
 }
 
-bool DeviceRun::create(DeviceQueue *given, const kiln_module &module) {
+bool DeviceRun::create(DeviceQueue *given, const kiln_module &plan) {
   queue = given;
-  if (!inputs.allocate(module.num_inputs) || !outputs.allocate(module.num_outputs) ||
-      !key.allocate(size_t(module.num_inputs) + module.num_outputs + 2) ||
+  module = &plan;
+  if (!inputs.allocate(plan.num_inputs) || !outputs.allocate(plan.num_outputs) ||
+      !key.allocate(size_t(1) + plan.num_inputs + plan.num_outputs + plan.num_bound_symbols) ||
       !memory.create(queue->pool()))
     return false;
   arena.setPool(queue->pool());
@@ -49,20 +53,26 @@ static kiln_status_t failForMemory(DeviceRun &run, ErrorText &error, const char 
                     static_cast<unsigned long long>(bytes));
 }
 
-kiln_status_t DeviceRun::bringInput(uint32_t index, const void *&data, uint64_t bytes,
+kiln_status_t DeviceRun::bringInput(uint32_t index, const void *from, uint64_t bytes,
                                     ErrorText &error) {
+  if (!from) {
+    inputData()[index] = queue->weights() + module->inputs[index].default_offset;
+    return KILN_OK;
+  }
   if (!inputs[index].reserve(bytes ? bytes : 1))
     return failForMemory(*this, error, "an input", bytes);
-  const void *from = data;
-  data = inputs[index].get();
+  inputData()[index] = inputs[index].get();
   return bytes ? queue->upload(inputs[index].get(), from, bytes, error) : KILN_OK;
 }
 
-void *DeviceRun::placeOutput(uint32_t index, void *host, uint64_t bytes) {
+kiln_status_t DeviceRun::placeOutput(uint32_t index, void *host, uint64_t bytes, ErrorText &error) {
   Output &output = outputs[index];
   output.host = host;
   output.bytes = bytes;
-  return output.block.reserve(bytes ? bytes : 1) ? output.block.get() : nullptr;
+  if (!output.block.reserve(bytes ? bytes : 1))
+    return failForMemory(*this, error, "an output", bytes);
+  outputData()[index] = output.block.get();
+  return KILN_OK;
 }
 
 kiln_status_t DeviceRun::finish(ErrorText &error) {
@@ -98,46 +108,48 @@ const void *DeviceRun::fetch(const void *from, uint64_t bytes, kiln_status_t &st
 kiln_status_t Session::bringInputs() {
   for (uint32_t i = 0; i != module.num_inputs; ++i) {
     const DLTensor *tensor = i < numCallInputs ? callInputs[i] : nullptr;
-    if (!tensor) {
-      inputData[i] = device->queue->weights() + module.inputs[i].default_offset;
-      continue;
-    }
-    uint64_t bytes;
-    if (!denseBytes(tensor->shape, module.inputs[i].rank, module.inputs[i].dtype, bytes))
+    uint64_t bytes = 0;
+    if (tensor && !denseBytes(tensor->shape, module.inputs[i].rank, module.inputs[i].dtype, bytes))
       return error.fail(KILN_INVALID_SHAPE, "input '%s' is larger than memory can be",
                         module.inputs[i].name);
-    if (kiln_status_t status = device->bringInput(i, inputData[i], bytes, error))
+    if (kiln_status_t status = device->bringInput(i, tensor ? inputData[i] : nullptr, bytes, error))
       return status;
   }
   return KILN_OK;
 }
 
-bool Session::moveOutput(uint32_t index) {
-  outputData[index] = device->placeOutput(index, outputData[index], outputs[index].bytes);
-  return outputData[index];
+kiln_status_t Session::moveOutput(uint32_t index) {
+  return device->placeOutput(index, outputData[index], outputs[index].bytes, error);
 }
 
 kiln_status_t Session::callDevice(Plan &plan) {
+  kiln_status_t status = launchOnDevice(plan);
+  if (status == KILN_OK)
+    status = device->finish(error);
+  if (status != KILN_OK) {
+    // The caller's memory must be done with, whatever else has failed.
+    ErrorText ignored;
+    device->queue->finish(ignored);
+  }
+  device->memory.clear();
+  return status;
+}
+
+kiln_status_t Session::launchOnDevice(Plan &plan) {
   if (kiln_status_t status = bringInputs())
     return status;
   for (uint32_t i = 0; i != module.num_outputs; ++i)
-    if (!(module.outputs[i].flags & KILN_MODULE_TENSOR_LATE) && !moveOutput(i))
-      return failForMemory(*device, error, "an output", outputs[i].bytes);
+    if (!(module.outputs[i].flags & KILN_MODULE_TENSOR_LATE))
+      if (kiln_status_t status = moveOutput(i))
+        return status;
   if (!device->arena.reserve(plan.arenaBytes ? plan.arenaBytes : 1))
     return failForMemory(*device, error, "an arena", plan.arenaBytes);
   frame.symbols = plan.symbols;
   frame.arena = device->arena.get();
   frame.offsets = plan.offsets;
-  frame.weights = device->queue->weights();
-  frame.services = &deviceServices;
   serviceStatus = KILN_OK;
-  const void **key = device->key.get();
-  *key++ = &plan;
-  *key++ = frame.arena;
-  for (uint32_t i = 0; i != module.num_inputs; ++i)
-    *key++ = inputData[i];
-  for (uint32_t i = 0; i != module.num_outputs; ++i)
-    *key++ = outputData[i];
+  device->key[0] = reinterpret_cast<uint64_t>(frame.arena);
+  std::memcpy(device->symbols(), plan.symbols, module.num_bound_symbols * sizeof(int64_t));
   for (bool again = true; again;) {
     bool replayed;
     if (kiln_status_t status = device->queue->beginRun(
@@ -152,18 +164,15 @@ kiln_status_t Session::callDevice(Plan &plan) {
     if (serviceStatus == KILN_OK)
       serviceStatus = ended;
   }
-  if (serviceStatus == KILN_OK)
-    serviceStatus = device->finish(error);
-  device->memory.clear();
   return serviceStatus;
 }
 
 void *Session::placeLateOnDevice(uint32_t index, const int64_t *dims) {
   if (!placeLateOutput(index, dims))
     return nullptr;
-  if (!moveOutput(index))
-    serviceStatus = failForMemory(*device, error, "an output", outputs[index].bytes);
-  return outputData[index];
+  device->queue->forbidReplay();
+  serviceStatus = moveOutput(index);
+  return serviceStatus == KILN_OK ? device->outputData()[index] : nullptr;
 }
 
 // A launch or a copy that fails leaves its status; what comes after does nothing.
@@ -175,6 +184,7 @@ constinit const kiln_module_services Session::deviceServices = {
         session.serviceStatus = session.device->queue->launch(kernel, args, extent, session.error);
     },
     [](kiln_module_frame *frame, uint64_t bytes) {
+      of(frame).device->queue->forbidReplay();
       return of(frame).device->memory.allocate(bytes);
     },
     [](kiln_module_frame *frame, void *memory) { of(frame).device->memory.release(memory); },

@@ -26,18 +26,27 @@ public:
   /// The queue is this object's from now on, even on failure.
   bool create(DeviceQueue *queue, const kiln_module &module);
 
-  /// An input that the host has becomes one of the device.
-  kiln_status_t bringInput(uint32_t index, const void *&data, uint64_t bytes, ErrorText &error);
-  /// Memory there for an output that will be brought back to `host`; null when
-  /// there is none.
-  void *placeOutput(uint32_t index, void *host, uint64_t bytes);
+  /// Brings an input's elements there; null: the default in the weights.
+  kiln_status_t bringInput(uint32_t index, const void *from, uint64_t bytes, ErrorText &error);
+  /// Finds memory there for an output that will be brought back to `host`.
+  kiln_status_t placeOutput(uint32_t index, void *host, uint64_t bytes, ErrorText &error);
   /// Brings outputs back and waits.
   kiln_status_t finish(ErrorText &error);
   /// What lies at an address there, until the next call; null on failure.
   const void *fetch(const void *from, uint64_t bytes, kiln_status_t &status, ErrorText &error);
 
-  /// Addresses that decide whether a run is like an earlier one.
-  Array<const void *> key;
+  /// The arena's address, those of inputs and of outputs, the symbols that are
+  /// bound: all that decides what a run launches.
+  Array<uint64_t> key;
+  const void **inputData() const { return reinterpret_cast<const void **>(key.get() + 1); }
+  void **outputData() const {
+    return reinterpret_cast<void **>(key.get() + 1 + module->num_inputs);
+  }
+  uint64_t *symbols() const { return key.get() + 1 + module->num_inputs + module->num_outputs; }
+
+  DeviceQueue *queue = nullptr;
+  Block arena;
+  RunMemory memory;
 
 private:
   struct Output {
@@ -45,14 +54,7 @@ private:
     void *host = nullptr;
     uint64_t bytes = 0;
   };
-
-public:
-  // Blocks go before the queue whose pool they are from.
-  DeviceQueue *queue = nullptr;
-  Block arena;
-  RunMemory memory;
-
-private:
+  const kiln_module *module = nullptr;
   Array<Block> inputs;
   Array<Output> outputs;
   uint8_t *fetched = nullptr;

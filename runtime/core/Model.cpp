@@ -175,6 +175,8 @@ kiln_status_t Model::openDevice(const char *name, DeviceModel *&device, ErrorTex
       return KILN_OK;
   }
   // Takes long: without the lock, and whoever comes second gives his own back.
+  if (kiln_status_t status = checkModule(*module.device->plan, error))
+    return status;
   auto *driver = static_cast<const DeviceDriver *>(module.device->driver);
   DeviceModel *opened;
   if (kiln_status_t status = driver->open(*module.device, name, &opened, error))

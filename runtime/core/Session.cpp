@@ -112,8 +112,13 @@ kiln_status_t Session::setUpDevice(const kiln_session_options &options) {
   if (kiln_status_t status = deviceModel->open(options.stream, &queue, error))
     return status;
   device = createObject<DeviceRun>();
-  if (device && device->create(queue, module))
+  if (device && device->create(queue, module)) {
+    frame.inputs = device->inputData();
+    frame.outputs = device->outputData();
+    frame.weights = queue->weights();
+    frame.services = &deviceServices;
     return KILN_OK;
+  }
   if (!device)
     queue->destroy();
   return error.fail(KILN_OUT_OF_MEMORY, "no memory for a session");
@@ -388,7 +393,7 @@ kiln_status_t Session::callWatched(Plan &plan) {
   for (int attempt = 1;; ++attempt) {
     uint64_t mends = integrity.mends();
     uint64_t start = integrity.wantsTime() ? nanoseconds() : 0;
-    if (kiln_status_t status = callModule(plan))
+    if (kiln_status_t status = call(plan))
       return status;
     uint64_t elapsed = integrity.wantsTime() ? nanoseconds() - start : 0;
     bool mended;
@@ -425,9 +430,7 @@ kiln_status_t Session::execute() {
   if (!device && !arena.reserve(plan->totalBytes)) [[unlikely]]
     return error.fail(KILN_OUT_OF_MEMORY, "no memory for an arena of %llu bytes",
                       static_cast<unsigned long long>(plan->totalBytes));
-  kiln_status_t status = device            ? callDevice(*plan)
-                         : model.integrity ? callWatched(*plan)
-                                           : callModule(*plan);
+  kiln_status_t status = model.integrity ? callWatched(*plan) : call(*plan);
   if (status == KILN_OK) [[likely]]
     finishOutputs();
   // Before the session is free: late outputs may be copied from it.

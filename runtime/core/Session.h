@@ -140,13 +140,15 @@ private:
   kiln_status_t countedRun();
   kiln_status_t noteFailure(kiln_status_t status);
   kiln_status_t callModule(Plan &plan);
+  kiln_status_t call(Plan &plan) { return device ? callDevice(plan) : callModule(plan); }
   /// The same under the eyes of the model's Integrity.
   kiln_status_t callWatched(Plan &plan);
   // DeviceRun.cpp
   kiln_status_t callDevice(Plan &plan);
+  kiln_status_t launchOnDevice(Plan &plan);
   kiln_status_t bringInputs();
-  /// The device's memory takes the place of the host's, which is filled at last.
-  bool moveOutput(uint32_t index);
+  /// Finds memory there for an output that has its place here.
+  kiln_status_t moveOutput(uint32_t index);
   void *placeLateOnDevice(uint32_t index, const int64_t *dims);
   void finishOutputs();
   void dropManaged();

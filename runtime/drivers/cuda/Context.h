@@ -29,18 +29,20 @@ public:
   /// in force again afterwards.
   class Use {
   public:
-    explicit Use(const Context &context) : context(context) {
-      context.driver.cuCtxPushCurrent(context.handle);
-    }
+    explicit Use(const Context &context)
+        : context(context),
+          isCurrent(context.driver.cuCtxPushCurrent(context.handle) == CUDA_SUCCESS) {}
     Use(const Use &) = delete;
     Use &operator=(const Use &) = delete;
     ~Use() {
       CUcontext old;
-      context.driver.cuCtxPopCurrent(&old);
+      if (isCurrent)
+        context.driver.cuCtxPopCurrent(&old);
     }
 
   private:
     const Context &context;
+    bool isCurrent;
   };
 
   /// A status for what the driver said; `what` was being done.

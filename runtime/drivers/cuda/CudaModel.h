@@ -32,7 +32,6 @@ public:
   kiln_status_t open(void *stream, rt::DeviceQueue **queue, rt::ErrorText &error) override;
   const char *name() override { return text.get(); }
   const char *choice() override { return why.get(); }
-  DLDevice place() override { return {kDLCUDA, context.ordinal}; }
   void destroy() override { rt::destroyObject(this); }
   ~CudaModel();
 

@@ -27,6 +27,12 @@ CudaQueue::~CudaQueue() {
 }
 
 kiln_status_t CudaQueue::setUp(void *given, rt::ErrorText &error) {
+  uint32_t slots = 0;
+  for (uint32_t i = 0; i != model.module.num_kernels; ++i)
+    slots = std::max(slots, model.module.kernels[i].slots);
+  // And the extent, the scratch memory and its size.
+  if (!parameters.allocate(size_t(slots) + 3))
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory for a session");
   Context::Use use(context);
   if (!given) {
     ownsStream = true;
@@ -47,7 +53,7 @@ kiln_status_t CudaQueue::setUp(void *given, rt::ErrorText &error) {
 //===----------------------------------------------------------------------===//
 
 kiln_status_t CudaQueue::upload(void *to, const void *from, uint64_t bytes, rt::ErrorText &error) {
-  notOnlyLaunches();
+  forbidReplay();
   Context::Use use(context);
   return check(context.driver.cuMemcpyHtoDAsync(addressOf(to), from, bytes, stream),
                "a copy to the device", error);
@@ -55,21 +61,21 @@ kiln_status_t CudaQueue::upload(void *to, const void *from, uint64_t bytes, rt::
 
 kiln_status_t CudaQueue::download(void *to, const void *from, uint64_t bytes,
                                   rt::ErrorText &error) {
-  notOnlyLaunches();
+  forbidReplay();
   Context::Use use(context);
   return check(context.driver.cuMemcpyDtoHAsync(to, addressOf(from), bytes, stream),
                "a copy from the device", error);
 }
 
 kiln_status_t CudaQueue::copy(void *to, const void *from, uint64_t bytes, rt::ErrorText &error) {
-  notOnlyLaunches();
+  forbidReplay();
   Context::Use use(context);
   return check(context.driver.cuMemcpyDtoDAsync(addressOf(to), addressOf(from), bytes, stream),
                "a copy on the device", error);
 }
 
 kiln_status_t CudaQueue::finish(rt::ErrorText &error) {
-  notOnlyLaunches();
+  forbidReplay();
   Context::Use use(context);
   return check(context.driver.cuStreamSynchronize(stream), "the run", error);
 }
@@ -103,10 +109,7 @@ kiln_status_t CudaQueue::launch(uint32_t index, const void *args, int64_t extent
   const kiln_module_device_kernel &spec = model.module.kernels[index];
   const LoadedKernel &kernel = model.kernels[index];
   constexpr uint64_t mostBlocks = 0x7fffffff;
-  constexpr uint32_t mostSlots = 96;
   auto *slots = static_cast<const uint64_t *>(args);
-  if (spec.slots > mostSlots)
-    return error.fail(KILN_INTERNAL, "kernel '%s' has %u arguments", spec.name, spec.slots);
   uint64_t blocks =
       std::min((uint64_t(extent) + spec.units_per_block - 1) / spec.units_per_block, mostBlocks);
   // Checked against what a grid may be: x counts to 2^31 - 1, y and z to 65535.
@@ -136,7 +139,6 @@ kiln_status_t CudaQueue::launch(uint32_t index, const void *args, int64_t extent
     if (kiln_status_t status = reserveScratch(std::max<uint64_t>(bytes, 1), error))
       return status;
   }
-  void *parameters[mostSlots + 3];
   for (uint32_t i = 0; i != spec.slots; ++i)
     parameters[i] = const_cast<uint64_t *>(&slots[i]);
   parameters[spec.slots] = &extent;
@@ -144,7 +146,7 @@ kiln_status_t CudaQueue::launch(uint32_t index, const void *args, int64_t extent
   parameters[spec.slots + 2] = &perThread;
   CUresult result = context.driver.cuLaunchKernel(kernel.function, unsigned(blocks), across[0],
                                                   across[1], spec.threads, 1, 1, spec.shared_bytes,
-                                                  stream, parameters, nullptr);
+                                                  stream, parameters.get(), nullptr);
   return check(result, spec.name, error);
 }
 
@@ -152,7 +154,7 @@ kiln_status_t CudaQueue::launch(uint32_t index, const void *args, int64_t extent
 // Runs
 //===----------------------------------------------------------------------===//
 
-kiln_status_t CudaQueue::beginRun(const void *const *key, uint32_t count, bool &replayed,
+kiln_status_t CudaQueue::beginRun(const uint64_t *key, uint32_t count, bool &replayed,
                                   rt::ErrorText &error) {
   Context::Use use(context);
   replayed = false;

@@ -27,19 +27,18 @@ public:
   kiln_status_t launch(uint32_t kernel, const void *args, int64_t extent,
                        rt::ErrorText &error) override;
   kiln_status_t finish(rt::ErrorText &error) override;
-  kiln_status_t beginRun(const void *const *key, uint32_t count, bool &replayed,
+  kiln_status_t beginRun(const uint64_t *key, uint32_t count, bool &replayed,
                          rt::ErrorText &error) override;
+  void forbidReplay() override {
+    if (current)
+      current->onlyLaunches = false;
+  }
   kiln_status_t endRun(bool succeeded, bool &again, rt::ErrorText &error) override;
   void destroy() override { rt::destroyObject(this); }
 
 private:
   kiln_status_t check(CUresult result, const char *what, rt::ErrorText &error) {
     return result == CUDA_SUCCESS ? KILN_OK : context.fail(result, what, error);
-  }
-  /// Something that a graph of launches cannot hold happens.
-  void notOnlyLaunches() {
-    if (current)
-      current->onlyLaunches = false;
   }
   kiln_status_t reserveScratch(uint64_t bytes, rt::ErrorText &error);
 
@@ -49,6 +48,8 @@ private:
   bool ownsStream = false;
   void *scratch = nullptr;
   uint64_t scratchBytes = 0;
+  /// Of a launch; room for those of every kernel.
+  rt::Array<void *> parameters;
   GraphTable graphs;
   /// Of the run under way.
   GraphTable::Entry *current = nullptr;

@@ -20,7 +20,7 @@ public:
   static constexpr uint32_t kCapacity = 16;
 
   struct Entry {
-    const void **key = nullptr;
+    uint64_t *key = nullptr;
     uint32_t count = 0;
     uint64_t lastUse = 0;
     /// Of its last run.
@@ -30,7 +30,7 @@ public:
 
   /// The entry of a key; a new one takes the place of the oldest. Null when there
   /// is no memory.
-  Entry *find(const Context &context, const void *const *key, uint32_t count) {
+  Entry *find(const Context &context, const uint64_t *key, uint32_t count) {
     Entry *oldest = entries;
     for (Entry &entry : entries) {
       if (entry.count == count && entry.key &&
@@ -42,7 +42,7 @@ public:
         oldest = &entry;
     }
     drop(context, *oldest);
-    oldest->key = static_cast<const void **>(std::malloc(count * sizeof *key));
+    oldest->key = static_cast<uint64_t *>(std::malloc(count * sizeof *key));
     if (!oldest->key)
       return nullptr;
     std::memcpy(oldest->key, key, count * sizeof *key);
