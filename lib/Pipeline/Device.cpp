@@ -110,7 +110,7 @@ bool Compilation::compileDeviceKernels() {
         }
       auto bytes = job.architecture
                        ? toolchain.compile(job.kernel->text, *job.architecture)
-                       : toolchain.compileForSimulator(job.kernel->text, job.kernel->name, true);
+                       : toolchain.compileForSimulator(job.kernel->text, job.kernel->name);
       if (!bytes) {
         job.error = llvm::toString(bytes.takeError());
         return;

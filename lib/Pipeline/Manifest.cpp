@@ -43,7 +43,7 @@ static std::map<std::string, std::string> optionsThatMatter(const CompileOptions
   if (options.cuda.isWanted)
     texts["cuda-arch"] = llvm::join(options.cuda.architectures, ",");
   if (!options.cuda.simulated.empty())
-    texts["cuda-sim"] = "true";
+    texts["cuda-sim"] = options.cuda.simulated;
   const RuleOptions &rules = options.rules;
   if (rules.disableAll)
     texts["disable-all-rules"] = "true";

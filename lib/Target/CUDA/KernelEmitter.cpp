@@ -32,8 +32,6 @@ void KernelEmitter::registerDialects(DialectRegistry &registry) {
               math::MathDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
 }
 
-KernelEmitter::~KernelEmitter() = default;
-
 KernelEmitter::KernelEmitter(MLIRContext &context, const KernelTable &table,
                              const cuda::DeviceFacts &device)
     : table(table), device(device), passes(&context) {

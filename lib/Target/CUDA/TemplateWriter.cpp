@@ -39,6 +39,25 @@ int64_t TemplateWriter::guess(const Expr &size) {
   return std::max<int64_t>(guessed.constant().value_or(nominalSize), 1);
 }
 
+int TemplateWriter::vectorOf(const Expr &line) {
+  int64_t length = line.constant().value_or(1);
+  return cuda::widestVector(4, cuda::vectorBytes, length, length);
+}
+
+Index TemplateWriter::indexOf(ElementBuilder &e, Value place, ArrayRef<Expr> dims) {
+  SmallVector<Value> sizes;
+  for (const Expr &dim : dims)
+    sizes.push_back(e.size(dim));
+  return e.delinearize(place, sizes);
+}
+
+void TemplateWriter::declareShape(StringRef shapeTemplate, ArrayRef<int> parameters) {
+  std::string list;
+  for (int parameter : parameters)
+    list += (list.empty() ? "" : ", ") + std::to_string(parameter);
+  declare("using Shape = kiln::cuda::" + shapeTemplate + "<" + list + ">;");
+}
+
 std::string TemplateWriter::sizeText(const Expr &size) {
   // An expression's text is C++ but for the names of functions.
   static constexpr std::pair<StringLiteral, StringLiteral> functions[] = {

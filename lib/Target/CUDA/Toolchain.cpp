@@ -133,26 +133,11 @@ static constexpr StringLiteral nvccFlags[] = {"-std=c++17",
                                               "--expt-relaxed-constexpr"};
 
 /// -ffp-contract=off and -fmad=false: sums of products mean the same on both.
-static constexpr StringLiteral simulatorFlags[] = {"-std=c++20",
-                                                   "-O2",
-                                                   "-gline-tables-only",
-                                                   "-march=x86-64-v3",
-                                                   "-fdeclspec",
-                                                   "-fPIC",
-                                                   "-fno-strict-aliasing",
-                                                   "-ffp-contract=off",
-                                                   "-shared",
-                                                   "-fvisibility=hidden",
-                                                   "-fno-math-errno",
-                                                   "-Wno-unknown-pragmas"};
-static constexpr StringLiteral checkedFlags[] = {"-fsanitize=thread",
-                                                 "-mllvm",
-                                                 "-tsan-instrument-read-before-write=1",
-                                                 "-mllvm",
-                                                 "-tsan-instrument-func-entry-exit=0",
-                                                 "-fno-vectorize",
-                                                 "-fno-slp-vectorize",
-                                                 "-fno-optimize-sibling-calls"};
+static constexpr StringLiteral simulatorFlags[] = {
+    "-shared",
+#define KILN_SIM_FLAG(flavour, flag) flag,
+#include "Device/SimulatorFlags.def"
+};
 
 /// Of all files that kernels may include: kernels in a cache were made from them.
 static std::string digestOfHeaders(StringRef root) {
@@ -179,7 +164,7 @@ std::string CudaToolchain::identity(const CudaArchitecture &architecture) const 
 }
 
 std::string CudaToolchain::simulatorIdentity() const {
-  return join(ArrayRef(simulatorFlags), " ") + join(ArrayRef(checkedFlags), " ") + headerDigest;
+  return join(ArrayRef(simulatorFlags), " ") + headerDigest;
 }
 
 /// Runs a compiler on a text, in a folder of its own.
@@ -222,33 +207,26 @@ static Expected<std::string> run(StringRef program, std::vector<std::string> arg
   return (*bytes)->getBuffer().str();
 }
 
-static std::vector<std::string> listOf(ArrayRef<StringLiteral> flags) {
-  return std::vector<std::string>(flags.begin(), flags.end());
-}
-
 Expected<std::string> CudaToolchain::compile(StringRef text,
                                              const CudaArchitecture &architecture) const {
   auto program = nvcc();
   if (!program)
     return program.takeError();
-  std::vector<std::string> arguments = listOf(nvccFlags);
+  std::vector<std::string> arguments(std::begin(nvccFlags), std::end(nvccFlags));
   arguments.push_back("-arch=" + architecture.name);
   for (StringRef folder : headerFolders)
     arguments.push_back("-I" + headers() + folder.str());
   return run(*program, arguments, text, "kernel.cu", "kernel.cubin");
 }
 
-Expected<std::string> CudaToolchain::compileForSimulator(StringRef text, StringRef kernel,
-                                                         bool checked) const {
+Expected<std::string> CudaToolchain::compileForSimulator(StringRef text, StringRef kernel) const {
   std::string compiler;
   for (StringRef name : {"clang++-22", "clang++"})
     if (auto path = sys::findProgramByName(name); path && compiler.empty())
       compiler = *path;
   if (compiler.empty())
     return createStringError("code for the simulator needs clang++-22, which is not in $PATH");
-  std::vector<std::string> arguments = listOf(simulatorFlags);
-  if (checked)
-    append_range(arguments, listOf(checkedFlags));
+  std::vector<std::string> arguments(std::begin(simulatorFlags), std::end(simulatorFlags));
   for (StringRef folder : headerFolders)
     arguments.push_back("-I" + headers() + folder.str());
   // The types of half precision.

@@ -40,13 +40,16 @@ set(KILN_CUDA_SIM ${KILN_CUDA_SIM} CACHE INTERNAL "")
 set(KILN_CUDA_SIM_WHY_NOT "${KILN_CUDA_SIM_WHY_NOT}" CACHE INTERNAL "")
 
 # docs/cuda/simulator.md says why each is there.
-set(KILN_SIM_FLAGS -std=c++20 -O2 -gline-tables-only -march=x86-64-v3 -fdeclspec -fno-strict-aliasing
-  -ffp-contract=off -fno-math-errno -fPIC -fvisibility=hidden -fno-exceptions -fno-rtti -Wall -Wextra -Werror
-  -Wno-unknown-pragmas -isystem ${KILN_CUDA_INCLUDE} -I${root}/lib/Target/CUDA/Device
-  -I${root}/lib/Target/CUDA/Kernels -I${KILN_CUDA_SIM_FOLDER}/shim CACHE INTERNAL "")
-set(KILN_SIM_CHECKED_FLAGS -fsanitize=thread -mllvm -tsan-instrument-read-before-write=1
-  -mllvm -tsan-instrument-func-entry-exit=0 -fno-vectorize -fno-slp-vectorize
-  -fno-optimize-sibling-calls CACHE INTERNAL "")
+set(flag_list ${root}/lib/Target/CUDA/Device/SimulatorFlags.def)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${flag_list})
+foreach(flavour plain checked)
+  file(STRINGS ${flag_list} ${flavour}_flags REGEX "^KILN_SIM_FLAG\\(${flavour},")
+  list(TRANSFORM ${flavour}_flags REPLACE ".*\"(.*)\".*" "\\1")
+endforeach()
+set(KILN_SIM_FLAGS ${plain_flags} -Wall -Wextra -Werror -isystem ${KILN_CUDA_INCLUDE}
+  -I${root}/lib/Target/CUDA/Device -I${root}/lib/Target/CUDA/Kernels -I${KILN_CUDA_SIM_FOLDER}/shim
+  CACHE INTERNAL "")
+set(KILN_SIM_CHECKED_FLAGS ${checked_flags} CACHE INTERNAL "")
 
 function(kiln_add_sim_module name)
   cmake_parse_arguments(A "" "" "FLAGS;SOURCES;KERNELS" ${ARGN})

@@ -50,11 +50,18 @@ struct DeviceKernel {
   std::string choice;
 };
 
+class TemplateWriter;
+/// Writes the kernel of an op by its template, or declines.
+using TemplateFn = std::optional<DeviceKernel> (*)(TemplateWriter &w);
+/// The templates by the name of their op.
+using TemplateTable = llvm::StringMap<TemplateFn>;
+/// Asks every folder of Kernels; generated.
+void registerTemplates(TemplateTable &table);
+
 class KernelEmitter {
 public:
   KernelEmitter(mlir::MLIRContext &context, const KernelTable &table,
                 const cuda::DeviceFacts &device);
-  ~KernelEmitter();
 
   static void registerDialects(mlir::DialectRegistry &registry);
 
@@ -71,7 +78,7 @@ private:
   const KernelTable &table;
   const cuda::DeviceFacts &device;
   mlir::PassManager passes;
-  llvm::StringMap<std::optional<DeviceKernel> (*)(class TemplateWriter &)> templates;
+  TemplateTable templates;
 };
 
 } // namespace kiln

@@ -42,6 +42,10 @@ public:
   bool yieldsOne(mlir::Type elementType);
   /// A size as a number: the exact one, or a guess where only the run knows.
   static int64_t guess(const Expr &size);
+  /// How many f32 elements of lines of this length move at once.
+  static int vectorOf(const Expr &line);
+  /// The index over `dims` of a place that counts them row by row.
+  static Index indexOf(ElementBuilder &e, mlir::Value place, llvm::ArrayRef<Expr> dims);
 
   //===-- Text ------------------------------------------------------------===//
 
@@ -62,7 +66,9 @@ public:
   /// Includes a header of Kernels/.
   void include(llvm::StringRef header);
   /// A declaration in front of the kernel.
-  void declare(llvm::StringRef text) { declarations += text.str() + "\n"; }
+  void declare(const llvm::Twine &text) { declarations += text.str() + "\n"; }
+  /// Declares `Shape`, an instance of a template of configurations.
+  void declareShape(llvm::StringRef shapeTemplate, llvm::ArrayRef<int> parameters);
 
   /// The kernel: `body` is its statements, `grid` its blocks. `note`: how the
   /// configuration was chosen.
@@ -77,14 +83,6 @@ private:
   mlir::PassManager &passes;
   std::string includes, declarations;
 };
-
-/// Writes the kernel, or declines.
-using TemplateFn = std::optional<DeviceKernel> (*)(TemplateWriter &w);
-
-/// The templates by the name of their op.
-using TemplateTable = llvm::StringMap<TemplateFn>;
-/// Asks every folder of Kernels; generated.
-void registerTemplates(TemplateTable &table);
 
 } // namespace kiln
 

@@ -49,9 +49,9 @@ public:
   /// said.
   llvm::Expected<std::string> compile(llvm::StringRef text,
                                       const CudaArchitecture &architecture) const;
-  /// A shared object for the simulator with the text's kernel; `checked`: with all of its checks.
-  llvm::Expected<std::string> compileForSimulator(llvm::StringRef text, llvm::StringRef kernel,
-                                                  bool checked) const;
+  /// A shared object for the simulator, with all checks, of the text's kernel.
+  llvm::Expected<std::string> compileForSimulator(llvm::StringRef text,
+                                                  llvm::StringRef kernel) const;
 
 private:
   std::string findProgram(llvm::StringRef name) const;

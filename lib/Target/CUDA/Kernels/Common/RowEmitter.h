@@ -12,6 +12,11 @@
 
 namespace kiln {
 
+inline void declareRowShape(TemplateWriter &w, const cuda::RowConfig &config) {
+  w.declareShape("RowShape",
+                 {config.threadsPerRow, config.rowsPerBlock, config.vectors, config.vector});
+}
+
 /// What kernels over rows have in common: a tensor seen as a matrix whose rows
 /// are the axes from one on.
 class RowEmitter {
@@ -22,26 +27,17 @@ public:
         columns(elementCount(llvm::ArrayRef(shape).drop_front(firstAxis))) {}
 
   /// Chooses a configuration and declares Shape, Prologue and Epilogue; false when
-  /// there is none. `vectorResult`: the result is stored in vectors, too.
-  bool declare(int resultBytes) {
-    int64_t line = columns.constant().value_or(1);
-    int vector = cuda::widestVector(4, cuda::vectorBytes, line, line);
+  /// there is none.
+  bool declare() {
     // Of a length that only the run knows nothing is kept in registers.
-    constexpr int64_t long_ = int64_t(1) << 20;
-    choice = cuda::chooseRows(w.device, w.guess(rows), columns.constant().value_or(long_), vector,
-                              4, resultBytes);
-    if (!choice)
+    constexpr int64_t beyondRegisters = int64_t(1) << 20;
+    choice = cuda::chooseRows(w.device, w.guess(rows), columns.constant().value_or(beyondRegisters),
+                              w.vectorOf(columns), 4, 4);
+    if (!choice || (!fits() && choice->config.rowsPerBlock != 1))
       return false;
     auto index = [&](ElementBuilder &e, mlir::Value row, mlir::Value col) {
-      auto sizes = [&](llvm::ArrayRef<Expr> dims) {
-        llvm::SmallVector<mlir::Value> values;
-        for (const Expr &dim : dims)
-          values.push_back(e.size(dim));
-        return values;
-      };
-      Index at = e.delinearize(row, sizes(llvm::ArrayRef(shape).take_front(firstAxis)));
-      llvm::append_range(at,
-                         e.delinearize(col, sizes(llvm::ArrayRef(shape).drop_front(firstAxis))));
+      Index at = w.indexOf(e, row, llvm::ArrayRef(shape).take_front(firstAxis));
+      llvm::append_range(at, w.indexOf(e, col, llvm::ArrayRef(shape).drop_front(firstAxis)));
       return at;
     };
     auto made = w.prologue("Prologue", operand, index);
@@ -49,11 +45,7 @@ public:
       return false;
     prologue = *made;
     epilogue = w.epilogue("Epilogue", index);
-    const cuda::RowConfig &c = choice->config;
-    w.declare(("using Shape = kiln::cuda::RowShape<" + llvm::Twine(c.threadsPerRow) + ", " +
-               llvm::Twine(c.rowsPerBlock) + ", " + llvm::Twine(c.vectors) + ", " +
-               llvm::Twine(c.vector) + ">;")
-                  .str());
+    declareRowShape(w, choice->config);
     return !epilogue.empty();
   }
 
@@ -63,9 +55,16 @@ public:
     return length && *length <= choice->config.capacity();
   }
 
-  DeviceKernel finish(llvm::StringRef algorithm, llvm::StringRef body) {
+  /// The kernel `name`<Shape, flag, Prologue, Epilogue> or, where registers do not
+  /// hold a row, `name`Looped; `extra`: arguments behind the sizes.
+  DeviceKernel finish(llvm::StringRef name, bool flag, llvm::StringRef extra) {
+    std::string body = "  kiln::cuda::" + name.str() + (fits() ? "" : "Looped") + "<Shape, " +
+                       (flag ? "true" : "false") + ", " + prologue.type + ", Epilogue>::run(" +
+                       prologue.input + ", out0, " + (fits() ? w.sizeText(rows) + ", " : "") +
+                       "int(" + w.sizeText(columns) + "), " + extra.str() + prologue.functor +
+                       ", " + epilogue + ");\n";
     const cuda::RowConfig &config = choice->config;
-    return w.finish(algorithm, {{1, 1, 1}, config.threads(), 0},
+    return w.finish(name, {{1, 1, 1}, config.threads(), 0},
                     {Expr::ceilDiv(rows, config.rowsPerBlock), Expr(1), Expr(1)},
                     choice->prediction.text(), body);
   }

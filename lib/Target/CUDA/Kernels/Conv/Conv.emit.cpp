@@ -42,12 +42,10 @@ static std::optional<DeviceKernel> emitConv(TemplateWriter &w) {
   bool isPointwise = kernelHeight.isConstant(1) && kernelWidth.isConstant(1) && strideY == 1 &&
                      strideX == 1 && padTop.isConstant(0) && padLeft.isConstant(0) &&
                      height == outHeight && width == outWidth;
-  int64_t plane = pixels.constant().value_or(1);
-  int planeVector = cuda::widestVector(4, cuda::vectorBytes, plane, plane);
+  int planeVector = w.vectorOf(pixels);
   cuda::MatMulDemand demand;
   demand.extents = {groups, w.guess(filters), w.guess(n), w.guess(k)};
-  int64_t line = k.constant().value_or(1);
-  demand.vectorA = cuda::widestVector(4, cuda::vectorBytes, line, line);
+  demand.vectorA = w.vectorOf(k);
   demand.vectorB = isPointwise ? planeVector : 1;
   demand.alongKA = true;
   demand.alongKB = false;
@@ -59,11 +57,8 @@ static std::optional<DeviceKernel> emitConv(TemplateWriter &w) {
 
   w.include("Conv/Conv.cuh");
   std::string functor = w.epilogue("Epilogue", [&](ElementBuilder &e, Value row, Value col) {
-    Index index = e.delinearize(row, {e.size(out[0]), e.size(out[1])});
-    SmallVector<Value> sizes;
-    for (const Expr &dim : ArrayRef(out).drop_front(2))
-      sizes.push_back(e.size(dim));
-    llvm::append_range(index, e.delinearize(col, sizes));
+    Index index = w.indexOf(e, row, ArrayRef(out).take_front(2));
+    llvm::append_range(index, w.indexOf(e, col, ArrayRef(out).drop_front(2)));
     return index;
   });
   if (functor.empty())
@@ -95,10 +90,8 @@ static std::optional<DeviceKernel> emitConv(TemplateWriter &w) {
     }
   }
   w.declare("struct Geometry {\n" + statics + fields + "};");
-  w.declare(("using Shape = kiln::cuda::SimtShape<" + Twine(config.tileM) + ", " +
-             Twine(config.tileN) + ", " + Twine(config.tileK) + ", " + Twine(config.threadM) +
-             ", " + Twine(config.threadN) + ">;")
-                .str());
+  w.declareShape("SimtShape",
+                 {config.tileM, config.tileN, config.tileK, config.threadM, config.threadN});
   w.declare("using Input = kiln::cuda::Im2colNchw<float, Geometry, " +
             std::to_string(demand.vectorB) + ">;");
   w.declare("using Result = kiln::cuda::NchwResult<float, Geometry, " +

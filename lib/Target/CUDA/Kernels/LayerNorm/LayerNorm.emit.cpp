@@ -18,19 +18,12 @@ template <typename OpTy> static std::optional<DeviceKernel> emitNorm(TemplateWri
     return std::nullopt;
   RowEmitter rows(w, op.getX(), static_cast<size_t>(op.getAxis()));
   w.include("LayerNorm/LayerNorm.cuh");
-  if (!rows.declare(4) || (!rows.fits() && rows.choice->config.rowsPerBlock != 1))
+  if (!rows.declare())
     return std::nullopt;
   std::string epsilon;
   llvm::raw_string_ostream(epsilon)
-      << llvm::format("float(%.17e)", op.getEpsilon().convertToDouble());
-  std::string arguments =
-      "<Shape, " + std::string(std::is_same_v<OpTy, StandardizeOp> ? "true" : "false") + ", " +
-      rows.prologue.type + ", Epilogue>::run(" + rows.prologue.input + ", out0, " +
-      (rows.fits() ? w.sizeText(rows.rows) + ", " : "") + "int(" + w.sizeText(rows.columns) +
-      "), " + epsilon + ", " + rows.prologue.functor + ", " + rows.epilogue + ");\n";
-  return rows.finish("LayerNorm",
-                     (rows.fits() ? "  kiln::cuda::LayerNorm" : "  kiln::cuda::LayerNormLooped") +
-                         arguments);
+      << llvm::format("float(%.17e), ", op.getEpsilon().convertToDouble());
+  return rows.finish("LayerNorm", std::is_same_v<OpTy, StandardizeOp>, epsilon);
 }
 
 namespace kiln {

@@ -42,16 +42,12 @@ static std::optional<DeviceKernel> emitMatMul(TemplateWriter &w) {
     m = m * batches;
     batches = Expr(1);
   }
-  auto vectorFor = [](const Expr &line) {
-    int64_t length = line.constant().value_or(1);
-    return cuda::widestVector(4, cuda::vectorBytes, length, length);
-  };
   cuda::MatMulDemand demand;
   demand.extents = {w.guess(batches), w.guess(m), w.guess(n), w.guess(k)};
   demand.alongKA = !transA;
   demand.alongKB = transB;
-  demand.vectorA = vectorFor(transA ? m : k);
-  demand.vectorB = vectorFor(transB ? k : n);
+  demand.vectorA = w.vectorOf(transA ? m : k);
+  demand.vectorB = w.vectorOf(transB ? k : n);
   demand.maySplit = false;
   auto choice = cuda::chooseSimtMatMul(w.device, demand);
   if (!choice)
@@ -60,29 +56,23 @@ static std::optional<DeviceKernel> emitMatMul(TemplateWriter &w) {
 
   w.include("MatMul/MatMul.cuh");
   std::string functor = w.epilogue("Epilogue", [&](ElementBuilder &e, Value row, Value col) {
-    SmallVector<Value> sizes;
-    for (const Expr &dim : ArrayRef(shape).drop_back())
-      sizes.push_back(e.size(dim));
-    Index index = e.delinearize(row, sizes);
+    Index index = w.indexOf(e, row, ArrayRef(shape).drop_back());
     index.push_back(col);
     return index;
   });
   if (functor.empty())
     return std::nullopt;
   auto operand = [&](StringRef name, bool alongK, int vector, Batches each) {
-    w.declare(("using " + name + " = kiln::cuda::StridedOperand<float, " +
-               (alongK ? "true" : "false") + ", " + Twine(vector) +
-               ", kiln::cuda::Identity<float>, kiln::cuda::" +
-               (each == Batches::Each ? "EachBatch" : "SharedByBatches") + ">;")
-                  .str());
+    w.declare("using " + name + " = kiln::cuda::StridedOperand<float, " +
+              (alongK ? "true" : "false") + ", " + Twine(vector) +
+              ", kiln::cuda::Identity<float>, kiln::cuda::" +
+              (each == Batches::Each ? "EachBatch" : "SharedByBatches") + ">;");
   };
-  w.declare(("using Shape = kiln::cuda::SimtShape<" + Twine(config.tileM) + ", " +
-             Twine(config.tileN) + ", " + Twine(config.tileK) + ", " + Twine(config.threadM) +
-             ", " + Twine(config.threadN) + ">;")
-                .str());
+  w.declareShape("SimtShape",
+                 {config.tileM, config.tileN, config.tileK, config.threadM, config.threadN});
   operand("A", !transA, demand.vectorA, *batchA);
   operand("B", transB, demand.vectorB, *batchB);
-  w.declare("using Result = kiln::cuda::RowMajorResult<float, " + std::to_string(vectorFor(n)) +
+  w.declare("using Result = kiln::cuda::RowMajorResult<float, " + std::to_string(w.vectorOf(n)) +
             ", Epilogue>;");
   std::string M = w.sizeText(m), N = w.sizeText(n), K = w.sizeText(k);
   std::string body = "  const int64_t m = " + M + ", n = " + N + ", k = " + K + ";\n" +

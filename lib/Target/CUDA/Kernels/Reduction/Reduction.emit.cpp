@@ -6,8 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Kiln/ops/Reduce/Reduce.h"
-#include "kiln/Target/CUDA/Schedule.h"
-#include "kiln/Target/CUDA/Template.h"
+#include "lib/Target/CUDA/Kernels/Common/RowEmitter.h"
 #include "lib/Target/CUDA/Kernels/Reduction/Reduction.config.h"
 
 using namespace mlir;
@@ -32,27 +31,21 @@ static std::optional<DeviceKernel> emitReduction(TemplateWriter &w, StringRef co
        columns = elementCount(ArrayRef(shape).drop_front(last));
   bool alongRows = columns.isConstant(1);
 
-  auto sizes = [](ElementBuilder &e, ArrayRef<Expr> dims) {
-    SmallVector<Value> values;
-    for (const Expr &dim : dims)
-      values.push_back(e.size(dim));
-    return values;
-  };
   auto prologue = w.prologue("Prologue", op.getX(), [&](ElementBuilder &e, Value row, Value col) {
     // Rows count outer and, in columns, the places along the axes.
     size_t split = alongRows ? first : last;
-    Index at = e.delinearize(row, sizes(e, ArrayRef(shape).take_front(split)));
-    llvm::append_range(at, e.delinearize(col, sizes(e, ArrayRef(shape).drop_front(split))));
+    Index at = w.indexOf(e, row, ArrayRef(shape).take_front(split));
+    llvm::append_range(at, w.indexOf(e, col, ArrayRef(shape).drop_front(split)));
     return at;
   });
   if (!prologue)
     return std::nullopt;
   std::string functor = w.epilogue("Epilogue", [&](ElementBuilder &e, Value row, Value col) {
-    Index before = e.delinearize(row, sizes(e, ArrayRef(shape).take_front(first))), at = before;
+    Index at = w.indexOf(e, row, ArrayRef(shape).take_front(first));
     if (op.getKeepdims())
       at.append(last - first, e.index(0));
     if (last < shape.size())
-      llvm::append_range(at, e.delinearize(col, sizes(e, ArrayRef(shape).drop_front(last))));
+      llvm::append_range(at, w.indexOf(e, col, ArrayRef(shape).drop_front(last)));
     return at;
   });
   if (functor.empty())
@@ -67,8 +60,8 @@ static std::optional<DeviceKernel> emitReduction(TemplateWriter &w, StringRef co
     type = "Mean";
     functor = "Mean{float(" + L + "), " + functor + "}";
   }
-  std::string op_ = ("kiln::cuda::" + combine).str();
-  std::string functors = op_ + "{}, " + prologue->functor + ", " + functor + ");\n";
+  std::string combiner = ("kiln::cuda::" + combine).str();
+  std::string functors = combiner + "{}, " + prologue->functor + ", " + functor + ");\n";
   if (!alongRows) {
     // Warps that share a column's places: no more than there are.
     constexpr int64_t mostWarps = 8;
@@ -78,24 +71,22 @@ static std::optional<DeviceKernel> emitReduction(TemplateWriter &w, StringRef co
       warps *= 2;
     return w.finish("Reduction", {{1, 1, 1}, warps * cuda::warpLanes, 0},
                     {Expr::ceilDiv(columns, cuda::warpLanes), Expr(1), outer}, "",
-                    "  kiln::cuda::ReduceColumns<" + std::to_string(warps) + ", float, " + op_ +
-                        ", " + prologue->type + ", " + type + ">::run(" + prologue->input +
-                        ", out0, int(" + L + "), " + w.sizeText(columns) + ", " + functors);
+                    "  kiln::cuda::ReduceColumns<" + std::to_string(warps) + ", float, " +
+                        combiner + ", " + prologue->type + ", " + type + ">::run(" +
+                        prologue->input + ", out0, int(" + L + "), " + w.sizeText(columns) + ", " +
+                        functors);
   }
-  int64_t line = length.constant().value_or(1);
-  auto choice = cuda::chooseRows(w.device, w.guess(outer), w.guess(length),
-                                 cuda::widestVector(4, cuda::vectorBytes, line, line), 4, 4);
+  auto choice =
+      cuda::chooseRows(w.device, w.guess(outer), w.guess(length), w.vectorOf(length), 4, 4);
   if (!choice)
     return std::nullopt;
   const cuda::RowConfig &c = choice->config;
-  w.declare(("using Shape = kiln::cuda::RowShape<" + Twine(c.threadsPerRow) + ", " +
-             Twine(c.rowsPerBlock) + ", " + Twine(c.vectors) + ", " + Twine(c.vector) + ">;")
-                .str());
+  declareRowShape(w, c);
   return w.finish("Reduction", {{1, 1, 1}, c.threads(), 0},
                   {Expr::ceilDiv(outer, c.rowsPerBlock), Expr(1), Expr(1)},
                   choice->prediction.text(),
-                  "  kiln::cuda::ReduceRows<Shape, float, " + op_ + ", " + prologue->type + ", " +
-                      type + ">::run(" + prologue->input + ", out0, " + w.sizeText(outer) +
+                  "  kiln::cuda::ReduceRows<Shape, float, " + combiner + ", " + prologue->type +
+                      ", " + type + ">::run(" + prologue->input + ", out0, " + w.sizeText(outer) +
                       ", int(" + L + "), int(" + L + "), " + functors);
 }
 

@@ -20,16 +20,9 @@ template <typename OpTy> static std::optional<DeviceKernel> emitSoftmax(Template
     return std::nullopt;
   RowEmitter rows(w, op.getX(), axis);
   w.include("Softmax/Softmax.cuh");
-  if (!rows.declare(4) || (!rows.fits() && rows.choice->config.rowsPerBlock != 1))
+  if (!rows.declare())
     return std::nullopt;
-  std::string arguments =
-      "<Shape, " + std::string(std::is_same_v<OpTy, LogSoftmaxOp> ? "true" : "false") + ", " +
-      rows.prologue.type + ", Epilogue>::run(" + rows.prologue.input + ", out0, " +
-      (rows.fits() ? w.sizeText(rows.rows) + ", " : "") + "int(" + w.sizeText(rows.columns) +
-      "), " + rows.prologue.functor + ", " + rows.epilogue + ");\n";
-  return rows.finish("Softmax",
-                     (rows.fits() ? "  kiln::cuda::Softmax" : "  kiln::cuda::SoftmaxLooped") +
-                         arguments);
+  return rows.finish("Softmax", std::is_same_v<OpTy, LogSoftmaxOp>, "");
 }
 
 namespace kiln {
