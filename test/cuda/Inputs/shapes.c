@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* shapes MODEL.so DEVICE: a run is never replayed for other sizes. Every buffer
- * stays where it is (the largest size comes first), and so many shapes are asked for in between that
- * the session makes the next plan in the place of the last one (it keeps 32). */
+ * stays where it is (the largest size comes first), and so many shapes are asked for in between
+ * that the session makes the next plan in the place of the last one (it keeps 32). */
 #include <kiln-c/Loader.h>
 #include <kiln-c/Runtime.h>
 
