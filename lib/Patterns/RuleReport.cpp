@@ -83,7 +83,8 @@ void RuleReport::printText(llvm::raw_ostream &os) const {
     os << "no match: " << idle << "\n";
 }
 
-void RuleReport::printJSON(llvm::raw_ostream &os) const {
+void RuleReport::printJSON(llvm::raw_ostream &os,
+                           llvm::function_ref<void(llvm::json::OStream &)> writeMore) const {
   llvm::json::OStream json(os, /*IndentSize=*/2);
   auto strings = [&](StringRef key, const std::vector<std::string> &values) {
     json.attributeArray(key, [&] {
@@ -142,6 +143,8 @@ void RuleReport::printJSON(llvm::raw_ostream &os) const {
           json.attribute("reason", off.second);
         });
     });
+    if (writeMore)
+      writeMore(json);
   });
   os << "\n";
 }

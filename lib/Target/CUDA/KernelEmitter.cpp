@@ -7,6 +7,7 @@
 
 #include "kiln/Target/CUDA/KernelEmitter.h"
 #include "CodePrinter.h"
+#include "GenericWork.h"
 #include "kiln/Codegen/MathLowering.h"
 #include "kiln/Target/CUDA/Template.h"
 #include "kiln/Target/KernelFunction.h"
@@ -178,6 +179,10 @@ FailureOr<DeviceKernel> KernelEmitter::emitGeneric(plan::KernelOp kernel) {
   result.algorithm = "generic";
   result.threads = result.unitsPerBlock = genericThreads;
   result.usesScratch = result.facts.scratchBytes != Expr(0);
+  result.predictedSeconds =
+      cuda::predict(device, genericWork(kernel, function, TemplateWriter::guess(result.facts.units),
+                                        genericThreads))
+          .seconds();
   if (failed(KernelText(kernel, function, result).print()))
     return failure();
   return result;
@@ -194,12 +199,11 @@ std::optional<DeviceKernel> KernelEmitter::emitTemplate(plan::KernelOp kernel) {
   return std::nullopt;
 }
 
-static std::string commentOf(plan::KernelOp kernel, const DeviceKernel &made,
-                             ArrayRef<std::string> nodes) {
+static std::string commentOf(plan::KernelOp kernel, const DeviceKernel &made) {
   std::string text = "// " + made.name + " (" + made.algorithm + ")\n";
   if (!made.choice.empty())
     text += "//   " + made.choice + "\n";
-  for (const std::string &node : nodes)
+  for (const std::string &node : made.nodes)
     text += "//   for " + node + "\n";
   std::string regionText;
   llvm::raw_string_ostream region(regionText);
@@ -223,7 +227,9 @@ FailureOr<DeviceKernel> KernelEmitter::emit(plan::KernelOp kernel, ArrayRef<std:
       made = std::move(*written);
   if (failed(made))
     made = emitGeneric(kernel);
-  if (succeeded(made))
-    made->text = commentOf(kernel, *made, nodes) + made->text;
+  if (succeeded(made)) {
+    made->nodes.assign(nodes.begin(), nodes.end());
+    made->comment = commentOf(kernel, *made);
+  }
   return made;
 }
