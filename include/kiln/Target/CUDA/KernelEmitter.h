@@ -60,8 +60,9 @@ struct DeviceKernel {
 class TemplateWriter;
 /// Writes the kernel of an op by its template, or declines.
 using TemplateFn = std::optional<DeviceKernel> (*)(TemplateWriter &w);
-/// The templates by the name of their op.
-using TemplateTable = llvm::StringMap<TemplateFn>;
+/// The templates by the name of their op. Of those that take a kernel the one that
+/// is predicted to be quickest counts.
+using TemplateTable = llvm::StringMap<llvm::SmallVector<TemplateFn, 1>>;
 /// Asks every folder of Kernels; generated.
 void registerTemplates(TemplateTable &table);
 
