@@ -409,7 +409,8 @@ private:
 
   Operation *anchorOf(FusionOp fusion) {
     for (Operation &op : fusion.getBody().front())
-      if (const OpKernels *kernels = table.find(&op); kernels && kernels->kernel)
+      if (const OpKernels *kernels = table.find(&op);
+          kernels && kernels->kernel && kernels->family == fusion.getKernel())
         return &op;
     return nullptr;
   }
