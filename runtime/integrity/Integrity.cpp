@@ -204,8 +204,6 @@ kiln_status_t Integrity::probe(ErrorText &error) {
 
 kiln_status_t Integrity::checkOutput(uint32_t index, const void *data, uint64_t bytes,
                                      ErrorText &error) {
-  if (!guarded[index])
-    return KILN_OK;
   const kiln_module_tensor &spec = module.outputs[index];
   uint64_t count = bytes / (spec.dtype.bits / 8);
   uint64_t found = findNotFinite(spec.dtype, data, count);

@@ -62,7 +62,8 @@ public:
   /// Checks the next parts, at least so many bytes; 0: all.
   kiln_status_t check(uint64_t bytes, ErrorText &error);
 
-  /// KILN_NOT_FINITE when output `index` is guarded and holds such a value.
+  bool guards(uint32_t output) const { return guarded[output]; }
+  /// KILN_NOT_FINITE when a guarded output `index` is guarded and holds such a value.
   kiln_status_t checkOutput(uint32_t index, const void *data, uint64_t bytes, ErrorText &error);
 
   void noteRecomputed() { recomputed.fetch_add(1, std::memory_order_relaxed); }
