@@ -147,11 +147,14 @@ static void printMembers(const RuleReport &report, llvm::json::OStream &json) {
     json.attributeObject("device", [&] { printMembers(*report.device, json); });
 }
 
-void RuleReport::printJSON(llvm::raw_ostream &os) const {
+void RuleReport::printJSON(llvm::raw_ostream &os,
+                           llvm::function_ref<void(llvm::json::OStream &)> writeMore) const {
   llvm::json::OStream json(os, /*IndentSize=*/2);
   json.object([&] {
     json.attribute("version", "1.0");
     printMembers(*this, json);
+    if (writeMore)
+      writeMore(json);
   });
   os << "\n";
 }

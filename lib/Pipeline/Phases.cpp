@@ -280,7 +280,8 @@ bool Compilation::plan() {
     });
   };
   return planFor(*module, compiler.target().vector) &&
-         (!device || (planFor(*device->module, VectorTarget::device()) && emitDeviceKernels()));
+         (!device || (planFor(*device->module, VectorTarget::device()) && checkDeviceMemory() &&
+                      emitDeviceKernels()));
 }
 
 bool Compilation::generate() {

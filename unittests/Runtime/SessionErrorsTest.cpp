@@ -160,7 +160,7 @@ TEST_F(SessionErrors, RunOptions) {
   expect(KILN_OK, "");
   options.flags = KILN_RUN_ASYNC;
   runOptions = &options;
-  expect(KILN_UNSUPPORTED, "KILN_RUN_ASYNC: no device of this artefact has it");
+  expect(KILN_UNSUPPORTED, "KILN_RUN_ASYNC: the CPU has none");
   options.flags = 0;
   options.stream = &options;
   runOptions = &options;

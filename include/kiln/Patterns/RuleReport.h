@@ -8,6 +8,11 @@
 #define KILN_PATTERNS_RULEREPORT_H
 
 #include "kiln/Patterns/Weigher.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+
+namespace llvm::json {
+class OStream;
+} // namespace llvm::json
 
 namespace kiln {
 
@@ -90,8 +95,9 @@ struct RuleReport {
   std::shared_ptr<RuleReport> device;
 
   void printText(llvm::raw_ostream &os) const;
-  /// One document; docs/rules.md describes it.
-  void printJSON(llvm::raw_ostream &os) const;
+  /// One document; docs/rules.md describes it. `writeMore` adds members of its own.
+  void printJSON(llvm::raw_ostream &os,
+                 llvm::function_ref<void(llvm::json::OStream &)> writeMore = nullptr) const;
 };
 
 } // namespace kiln
