@@ -95,7 +95,7 @@ static cl::opt<bool> missing("missing",
 
 static cl::opt<std::string> model(cl::Positional, cl::Required, cl::desc("<model.onnx>"),
                                   cl::cat(category), cl::sub(explainCommand));
-static cl::opt<bool> json("json", cl::desc("One JSON document"), cl::cat(category),
+static cl::opt<bool> asJson("json", cl::desc("One JSON document"), cl::cat(category),
                           cl::sub(showCommand), cl::sub(explainCommand), cl::sub(whyCommand));
 
 static cl::opt<std::string>
@@ -144,7 +144,7 @@ static int show(const RuleList &rules, const NativeTable &table, mlir::MLIRConte
   SmallVector<StringRef> known;
   for (const auto &rule : rules) {
     if (rule->name == shown) {
-      showRule(*rule, table, records, context, diags, json, outs());
+      showRule(*rule, table, records, context, diags, asJson, outs());
       diags.printText(errs());
       return 0;
     }
@@ -173,7 +173,7 @@ static int explain() {
   kiln::DiagnosticEngine diags(model);
   compiler.check(model, Phase::Fuse, options, diags);
   diags.printText(errs());
-  if (json)
+  if (asJson)
     report.printJSON(outs());
   else
     report.printText(outs());
@@ -227,7 +227,7 @@ int main(int argc, char **argv) {
   if (explainCommand)
     return explain();
   if (whyCommand)
-    return compareDecisions(whyLeft, whyRight, json);
+    return compareDecisions(whyLeft, whyRight, asJson);
 
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
