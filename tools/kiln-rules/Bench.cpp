@@ -445,8 +445,9 @@ void Bench::runRule(const std::shared_ptr<const Rule> &rule, std::vector<Job> jo
   (void)write(record, before);
   for (const auto &[pattern, count] : instances)
     if (count == 0)
-      diags.report(Diag::NothingToMeasure, rule->name, pattern,
-                   "the rule does nothing in graphs that are made for it")
+      diags
+          .report(Diag::NothingToMeasure, rule->name, pattern,
+                  "the rule does nothing in graphs that are made for it")
           .inFile(rule->file);
 }
 
