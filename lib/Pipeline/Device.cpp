@@ -9,6 +9,7 @@
 #include "kiln-c/ModuleABI.h"
 #include "kiln/Pipeline/ContentCache.h"
 #include "kiln/Target/CUDA/Toolchain.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Module.h"
 #include "llvm/Support/ThreadPool.h"
@@ -17,12 +18,38 @@
 using namespace mlir;
 using namespace kiln;
 
-/// Facts of a GPU of the first architecture that is asked for.
-const cuda::DeviceFacts &Compilation::scheduledDevice() {
-  StringRef name = options.cuda.architectures.empty() ? StringRef(options.cuda.simulated)
-                                                      : options.cuda.architectures.front();
-  const cuda::DeviceFacts *found = cuda::deviceOfArchitecture(name.rtrim('a'));
+/// What code is made for: the architectures, and last the simulated one.
+std::vector<std::string> Compilation::machines() const {
+  std::vector<std::string> names = options.cuda.architectures;
+  if (!options.cuda.simulated.empty())
+    names.push_back(options.cuda.simulated);
+  return names;
+}
+
+/// A GPU of the architecture; any, where none of it is known.
+static const cuda::DeviceFacts &scheduledDevice(StringRef architecture) {
+  const cuda::DeviceFacts *found = cuda::deviceOfArchitecture(architecture);
   return found ? *found : cuda::builtInDevices().front();
+}
+
+bool Compilation::checkPrecision() {
+  static constexpr std::tuple<Precision, cuda::Unit, StringLiteral> units[] = {
+      {Precision::Tf32, cuda::Unit::tf32, "tf32"},
+      {Precision::Bf16, cuda::Unit::bf16, "bf16"},
+      {Precision::Fp16, cuda::Unit::f16, "fp16"}};
+  for (auto &[precision, unit, name] : units)
+    for (const std::string &machine : machines())
+      if (precision == options.cuda.precision && scheduledDevice(machine).rate(unit) == 0) {
+        diags.report(Diag::NoTensorUnit, name, machine);
+        return false;
+      }
+  return true;
+}
+
+/// Whether two forms of a kernel compile to the same and are launched alike.
+static bool areEqual(const DeviceKernel &a, const DeviceKernel &b) {
+  return a.text == b.text && a.threads == b.threads && a.sharedBytes == b.sharedBytes &&
+         a.unitsPerBlock == b.unitsPerBlock && a.usesScratch == b.usesScratch && a.grid == b.grid;
 }
 
 bool Compilation::emitDeviceKernels() {
@@ -43,13 +70,30 @@ bool Compilation::emitDeviceKernels() {
         unaligned.insert(launch.getKernel());
     }
   });
-  KernelEmitter emitter(context, tables.kernels, scheduledDevice());
+  // One for each device that stands for an architecture; machines share them.
+  llvm::MapVector<const cuda::DeviceFacts *, std::unique_ptr<KernelEmitter>> emitters;
+  for (const std::string &machine : machines()) {
+    const cuda::DeviceFacts &facts = scheduledDevice(machine);
+    if (auto &emitter = emitters[&facts]; !emitter)
+      emitter = std::make_unique<KernelEmitter>(context, tables.kernels, facts,
+                                                options.cuda.precision == Precision::Tf32);
+  }
   for (auto kernel : device->module->getOps<plan::KernelOp>()) {
-    auto emitted =
-        emitter.emit(kernel, nodes[kernel.getSymName()], !unaligned.contains(kernel.getSymName()));
-    if (failed(emitted))
-      return fail(Diag::Internal, "a kernel could not be emitted");
-    device->kernels.push_back(std::move(*emitted));
+    StringRef name = kernel.getSymName();
+    DeviceForms &made = device->kernels.emplace_back();
+    llvm::DenseMap<const cuda::DeviceFacts *, unsigned> formOf;
+    for (auto &[facts, emitter] : emitters) {
+      auto emitted = emitter->emit(kernel, nodes[name], !unaligned.contains(name));
+      if (failed(emitted))
+        return fail(Diag::Internal, "a kernel could not be emitted");
+      auto known = llvm::find_if(
+          made.forms, [&](const DeviceKernel &form) { return areEqual(form, *emitted); });
+      formOf[facts] = static_cast<unsigned>(known - made.forms.begin());
+      if (known == made.forms.end())
+        made.forms.push_back(std::move(*emitted));
+    }
+    for (const std::string &machine : machines())
+      made.formOf.push_back(formOf.lookup(&scheduledDevice(machine)));
   }
   return true;
 }
@@ -57,19 +101,39 @@ bool Compilation::emitDeviceKernels() {
 void Compilation::printDeviceKernels(llvm::raw_ostream &os) {
   if (!device)
     return;
-  for (const DeviceKernel &kernel : device->kernels)
-    os << kernel.text << '\n';
+  std::vector<std::string> names = machines();
+  for (const DeviceForms &kernel : device->kernels)
+    for (auto [i, form] : llvm::enumerate(kernel.forms)) {
+      if (kernel.forms.size() > 1) {
+        os << "// For";
+        for (auto [name, chosen] : llvm::zip_equal(names, kernel.formOf))
+          if (chosen == i)
+            os << ' ' << name;
+        os << ":\n";
+      }
+      os << form.comment << form.text << '\n';
+    }
 }
 
 namespace {
 /// One text for one machine.
 struct ImageJob {
+  unsigned index;
   const DeviceKernel *kernel;
   /// Null: the simulator.
   const CudaArchitecture *architecture;
   std::string bytes, error;
 };
 } // namespace
+
+/// The grids that the forms of a kernel have, each once.
+std::vector<std::array<Expr, 3>> Compilation::gridsOf(const DeviceForms &kernel) {
+  std::vector<std::array<Expr, 3>> grids;
+  for (const DeviceKernel &form : kernel.forms)
+    if (form.grid && !llvm::is_contained(grids, *form.grid))
+      grids.push_back(*form.grid);
+  return grids;
+}
 
 bool Compilation::compileDeviceKernels() {
   PhaseTimer::Scope scope(timer, "nvcc");
@@ -83,12 +147,10 @@ bool Compilation::compileDeviceKernels() {
       return false;
     }
   std::vector<ImageJob> jobs;
-  for (const CudaArchitecture &architecture : architectures)
-    for (const DeviceKernel &kernel : device->kernels)
-      jobs.push_back({&kernel, &architecture, "", ""});
-  if (!options.cuda.simulated.empty())
-    for (const DeviceKernel &kernel : device->kernels)
-      jobs.push_back({&kernel, nullptr, "", ""});
+  for (auto [index, kernel] : llvm::enumerate(device->kernels))
+    for (auto [machine, form] : llvm::enumerate(kernel.formOf))
+      jobs.push_back({static_cast<unsigned>(index), &kernel.forms[form],
+                      machine < architectures.size() ? &architectures[machine] : nullptr, "", ""});
 
   std::optional<ContentCache> cache;
   if (!options.cacheFolder.empty())
@@ -126,19 +188,29 @@ bool Compilation::compileDeviceKernels() {
   timer.annotate(std::to_string(jobs.size()) + ", " + std::to_string(hits) + " cached");
 
   DeviceInfo &info = device->info;
-  for (const DeviceKernel &kernel : device->kernels)
-    info.kernels.push_back({kernel.name, kernel.threads, kernel.unitsPerBlock, kernel.sharedBytes,
-                            kernel.slots, kernel.usesScratch, kernel.grid.has_value()});
+  for (const DeviceForms &kernel : device->kernels)
+    info.kernels.push_back({kernel.forms[0].name, kernel.forms[0].slots,
+                            static_cast<unsigned>(gridsOf(kernel).size())});
   for (ImageJob &job : jobs) {
     if (!job.error.empty()) {
       diags.report(Diag::CudaCompilerFailed, job.kernel->name,
                    job.architecture ? job.architecture->name : "the simulator", job.error);
       return false;
     }
-    info.images.push_back({job.architecture ? job.architecture->name : "sim",
-                           job.architecture ? KILN_MODULE_IMAGE_CUBIN : KILN_MODULE_IMAGE_SIM,
-                           static_cast<unsigned>(job.kernel - device->kernels.data()),
-                           std::move(job.bytes)});
+    const DeviceKernel &form = *job.kernel;
+    DeviceInfo::Image &image = info.images.emplace_back();
+    image.arch = job.architecture ? job.architecture->name : "sim";
+    image.kind = job.architecture ? KILN_MODULE_IMAGE_CUBIN : KILN_MODULE_IMAGE_SIM;
+    image.kernel = job.index;
+    image.threads = form.threads;
+    image.unitsPerBlock = form.unitsPerBlock;
+    image.sharedBytes = form.sharedBytes;
+    image.usesScratch = form.usesScratch;
+    if (form.grid) {
+      auto grids = gridsOf(device->kernels[job.index]);
+      image.grid = static_cast<unsigned>(llvm::find(grids, *form.grid) - grids.begin()) + 1;
+    }
+    image.bytes = std::move(job.bytes);
   }
   info.driver = "kiln_cuda_driver";
   return true;
@@ -150,8 +222,11 @@ void Compilation::buildDeviceProgram(ModuleOp into) {
   deviceLayout.prefix = "kiln_generated_device_";
   deviceLayout.deviceKernels.emplace();
   for (auto [i, kernel] : llvm::enumerate(device->kernels)) {
-    facts[kernel.name] = kernel.facts;
-    (*deviceLayout.deviceKernels)[kernel.name] = {static_cast<unsigned>(i), kernel.grid};
+    // Units matter, and scratch, where the launch does not name its blocks.
+    auto counted = llvm::find_if(kernel.forms, [](const auto &form) { return !form.grid; });
+    const DeviceKernel &form = counted == kernel.forms.end() ? kernel.forms[0] : *counted;
+    facts[form.name] = form.facts;
+    (*deviceLayout.deviceKernels)[form.name] = {static_cast<unsigned>(i), gridsOf(kernel)};
   }
   buildProgram(programOf(*device->module), deviceLayout, facts, into);
 }

@@ -33,8 +33,8 @@ void KernelEmitter::registerDialects(DialectRegistry &registry) {
 }
 
 KernelEmitter::KernelEmitter(MLIRContext &context, const KernelTable &table,
-                             const cuda::DeviceFacts &device)
-    : table(table), device(device), passes(&context) {
+                             const cuda::DeviceFacts &device, bool mayRoundToTf32)
+    : table(table), device(device), mayRoundToTf32(mayRoundToTf32), passes(&context) {
   registerTemplates(templates);
   context.loadAllAvailableDialects();
   passes.addPass(createCanonicalizerPass());
@@ -188,18 +188,17 @@ std::optional<DeviceKernel> KernelEmitter::emitTemplate(plan::KernelOp kernel) {
     if (const OpKernels *entry = table.find(&op);
         entry && entry->kernel && entry->family == kernel.getFamily())
       if (auto found = templates.find(op.getName().getStringRef()); found != templates.end()) {
-        TemplateWriter writer(kernel, &op, table, device, passes);
+        TemplateWriter writer(kernel, &op, table, device, mayRoundToTf32, passes);
         return found->second(writer);
       }
   return std::nullopt;
 }
 
-static std::string commentOf(plan::KernelOp kernel, const DeviceKernel &made,
-                             ArrayRef<std::string> nodes) {
+static std::string commentOf(plan::KernelOp kernel, const DeviceKernel &made) {
   std::string text = "// " + made.name + " (" + made.algorithm + ")\n";
   if (!made.choice.empty())
     text += "//   " + made.choice + "\n";
-  for (const std::string &node : nodes)
+  for (const std::string &node : made.nodes)
     text += "//   for " + node + "\n";
   std::string regionText;
   llvm::raw_string_ostream region(regionText);
@@ -223,7 +222,9 @@ FailureOr<DeviceKernel> KernelEmitter::emit(plan::KernelOp kernel, ArrayRef<std:
       made = std::move(*written);
   if (failed(made))
     made = emitGeneric(kernel);
-  if (succeeded(made))
-    made->text = commentOf(kernel, *made, nodes) + made->text;
+  if (succeeded(made)) {
+    made->nodes.assign(nodes.begin(), nodes.end());
+    made->comment = commentOf(kernel, *made);
+  }
   return made;
 }

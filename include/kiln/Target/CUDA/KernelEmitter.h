@@ -31,7 +31,11 @@ namespace kiln {
 
 struct DeviceKernel {
   std::string name;
+  /// What is said in front of the code; the code alone decides what it compiles to.
+  std::string comment;
   std::string text;
+  /// The ONNX nodes of its launches, in the program's order.
+  std::vector<std::string> nodes;
   KernelFacts facts;
   /// A template's name, or "generic".
   std::string algorithm;
@@ -60,8 +64,9 @@ void registerTemplates(TemplateTable &table);
 
 class KernelEmitter {
 public:
+  /// `mayRoundToTf32`: products in f32 may use the tensor cores.
   KernelEmitter(mlir::MLIRContext &context, const KernelTable &table,
-                const cuda::DeviceFacts &device);
+                const cuda::DeviceFacts &device, bool mayRoundToTf32);
 
   static void registerDialects(mlir::DialectRegistry &registry);
 
@@ -77,6 +82,7 @@ private:
 
   const KernelTable &table;
   const cuda::DeviceFacts &device;
+  const bool mayRoundToTf32;
   mlir::PassManager passes;
   TemplateTable templates;
 };

@@ -97,6 +97,9 @@ std::optional<Choice<SimtMatMulConfig>> chooseSimtMatMul(const DeviceFacts &devi
                                                          const MatMulDemand &demand);
 std::optional<Choice<TensorMatMulConfig>> chooseTensorMatMul(const DeviceFacts &device, Unit unit,
                                                              const MatMulDemand &demand);
+/// At most SkinnyMatMulConfig::mostRows rows of A, which runs along K.
+std::optional<Choice<SkinnyMatMulConfig>> chooseSkinnyMatMul(const DeviceFacts &device,
+                                                             const MatMulDemand &demand);
 
 /// Rows of softmax, norms and reductions: in registers if they fit, else read again.
 std::optional<Choice<RowConfig>> chooseRows(const DeviceFacts &device, int64_t rows,

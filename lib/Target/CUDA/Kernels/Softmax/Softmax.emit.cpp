@@ -16,7 +16,7 @@ template <typename OpTy> static std::optional<DeviceKernel> emitSoftmax(Template
   auto op = cast<OpTy>(w.anchor);
   Shape shape = shapeOf(op.getX());
   auto axis = static_cast<size_t>(op.getAxis());
-  if (axis + 1 != shape.size() || !w.yieldsOne(Float32Type::get(op.getContext())))
+  if (axis + 1 != shape.size() || !w.yieldsOne())
     return std::nullopt;
   RowEmitter rows(w, op.getX(), axis);
   w.include("Softmax/Softmax.cuh");
