@@ -235,18 +235,29 @@ bool Compilation::fuse() {
       return false;
     device.emplace();
     device->module = module->clone();
-    RuleReport deviceReport;
-    deviceReport.rules = report.rules;
-    // A product's rows are finished where they are made by processors only.
-    llvm::erase_if(deviceReport.rules, [](const auto &rule) { return rule->anchor == "rows"; });
-    if (!fuse(*device->module, deviceReport, options.cuda.precision)) {
+    report.device = std::make_shared<RuleReport>();
+    report.device->rules = report.rules;
+    // Rows of a product are finished where they are made by processors only. They are normalised
+    // on their way into one in fp32 (NormLinear).
+    bool isExact = options.cuda.precision == Precision::Fp32;
+    llvm::erase_if(report.device->rules, [&](const auto &rule) {
+      return rule->anchor == "rows" && !(isExact && StringRef(rule->name).ends_with("_linear"));
+    });
+    if (!fuse(*device->module, *report.device, options.cuda.precision)) {
       finishEvidence();
       return false;
     }
   }
   bool fused = fuse(*module, report, Precision::Fp32);
-  for (const auto &[rule, text] : report.switchedOff)
-    diags.report(Diag::RuleSwitchedOff, rule, text);
+  timer.add("rules made ready (of which, processor time)", report.times.prepare);
+  timer.add("rules matched (of which, processor time)", report.times.match);
+  timer.add("matches chosen (of which, processor time)", report.times.choose);
+  for (const auto &[name, text] : report.switchedOff) {
+    auto &fault = diags.report(Diag::RuleSwitchedOff, name, text);
+    for (const auto &rule : report.rules)
+      if (rule->name == name && !rule->builtIn)
+        fault.inFile(rule->file);
+  }
   finishEvidence();
   return fused;
 }
@@ -283,7 +294,8 @@ bool Compilation::plan() {
     });
   };
   return planFor(*module, compiler.target().vector) &&
-         (!device || (planFor(*device->module, VectorTarget::device()) && emitDeviceKernels()));
+         (!device || (planFor(*device->module, VectorTarget::device()) && checkDeviceMemory() &&
+                      emitDeviceKernels()));
 }
 
 bool Compilation::generate() {

@@ -218,6 +218,38 @@ MODELS = {
         [value("y", FLOAT, ["b", "s", 4])],
         [tensor("w", FLOAT, [4, 4], [float(i) for i in range(16)])],
     ),
+    # Windows over planes: a convolution of single channels, pools.
+    "windows": model(
+        [
+            node("Conv", ["x", "w", "b"], ["c"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], group=6),
+            node("Relu", ["c"], ["r"]),
+            node("MaxPool", ["r"], ["y"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
+            node("AveragePool", ["r"], ["z"], kernel_shape=[2, 3], pads=[0, 1, 1, 1], count_include_pad=1),
+        ],
+        [value("x", FLOAT, ["n", 6, 33, 37])],
+        [value("y", FLOAT, ["n", 6, 9, 10]), value("z", FLOAT, ["n", 6, 17, 19])],
+        [
+            tensor("w", FLOAT, [6, 1, 3, 3], [(i * 5 % 13 - 6) / 8 for i in range(54)]),
+            tensor("b", FLOAT, [6], [i / 8 - 0.25 for i in range(6)]),
+        ],
+    ),
+    # Along an axis that others follow, and along the last one.
+    "axes": model(
+        [
+            node("Softmax", ["x"], ["softmax"], axis=1),
+            node("ReduceSum", ["x", "one"], ["sum"], keepdims=0),
+            node("ArgMax", ["x"], ["first"], axis=1, keepdims=0),
+            node("ArgMin", ["x"], ["least"], axis=2, select_last_index=1),
+        ],
+        [value("x", FLOAT, [5, 70, 45])],
+        [
+            value("softmax", FLOAT, [5, 70, 45]),
+            value("sum", FLOAT, [5, 45]),
+            value("first", INT64, [5, 45]),
+            value("least", INT64, [5, 70, 1]),
+        ],
+        [tensor("one", INT64, [1], [1])],
+    ),
     "residual-conv": model(
         [node("Conv", ["x", "w"], ["a"]), node("Add", ["r", "a"], ["y"])],
         [value("x", FLOAT, ["b", 2, "h", "s"]), value("r", FLOAT, ["b", 2, "h", "s"])],
@@ -285,6 +317,23 @@ MODELS = {
         [value("y", FLOAT, [2, "n", 4, 32])],
         [tensor("scale", FLOAT, [], [0.17677669])],
     ),  # fmt: skip
+    # A norm whose rows only a product reads: one kernel where rows are many.
+    "norm-linear": model(
+        [
+            node("LayerNormalization", ["x", "s", "o"], ["n"]),
+            node("MatMul", ["n", "w"], ["p"]),
+            node("Add", ["p", "b"], ["q"]),
+            node("Gelu", ["q"], ["y"]),
+        ],
+        [value("x", FLOAT, [2, 128, 48])],
+        [value("y", FLOAT, [2, 128, 40])],
+        [
+            tensor("s", FLOAT, [48], [1 + i / 48 for i in range(48)]),
+            tensor("o", FLOAT, [48], [i / 96 - 0.25 for i in range(48)]),
+            tensor("w", FLOAT, [48, 40], [(i * 37 % 101 - 50) / 200 for i in range(48 * 40)]),
+            tensor("b", FLOAT, [40], [i / 40 - 0.5 for i in range(40)]),
+        ],
+    ),
     # What is computed in 16 bits on request: a product between a norm and its activation, and a convolution.
     "layers": model(
         [

@@ -25,6 +25,16 @@ static std::string inputName(size_t i) { return "in" + std::to_string(i); }
 static std::string outputName(size_t i) { return "out" + std::to_string(i); }
 static std::string symbolName(size_t i) { return "s" + std::to_string(i); }
 
+Operation *TemplateWriter::rowsBefore() const {
+  for (Operation &op : *anchor->getBlock()) {
+    if (&op == anchor)
+      break;
+    if (const OpKernels *kernels = table.find(&op); kernels && kernels->kernel)
+      return &op;
+  }
+  return nullptr;
+}
+
 std::string TemplateWriter::inputOf(Value operand) const {
   auto argument = dyn_cast<BlockArgument>(operand);
   return argument ? inputName(argument.getArgNumber()) : "";

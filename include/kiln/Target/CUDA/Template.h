@@ -38,6 +38,9 @@ public:
 
   //===-- The fusion ------------------------------------------------------===//
 
+  /// The op of rows in front of the anchor whose rows it reads, which only a whole
+  /// row at once can make; null as a rule.
+  mlir::Operation *rowsBefore() const;
   /// The name of the argument that an anchor's operand is, when it lies in
   /// memory as it is; else "".
   std::string inputOf(mlir::Value operand) const;

@@ -113,10 +113,12 @@ static std::optional<DeviceKernel> emitAttention(TemplateWriter &w) {
   cuda::LaunchShape shape;
   std::string name, note;
   int tileQ = 1;
+  double seconds = 0;
   auto take = [&](const auto &choice) {
     shape = {{1, 1, 1}, choice.config.threads(), choice.config.sharedBytes()};
     tileQ = choice.config.tileQ;
     note = choice.prediction.text();
+    seconds = choice.seconds;
   };
   if (onTensorCores) {
     const cuda::TensorAttentionConfig &c = tensor->config;
@@ -144,8 +146,10 @@ static std::optional<DeviceKernel> emitAttention(TemplateWriter &w) {
                      ", " + row + "},\n      {" + sizes + "},\n      " +
                      number(op.getScale().convertToDouble()) + ", " + score + ", " + functor +
                      ");\n";
-  return w.finish("Attention", shape, {Expr::ceilDiv(queries[1], tileQ), queries[2], queries[0]},
-                  note, body);
+  DeviceKernel made = w.finish(
+      "Attention", shape, {Expr::ceilDiv(queries[1], tileQ), queries[2], queries[0]}, note, body);
+  made.predictedSeconds = seconds;
+  return made;
 }
 
 namespace kiln {
@@ -153,5 +157,5 @@ void registerAttentionTemplate(TemplateTable &table);
 } // namespace kiln
 
 void kiln::registerAttentionTemplate(TemplateTable &table) {
-  table[AttentionOp::getOperationName()] = emitAttention;
+  table[AttentionOp::getOperationName()].push_back(emitAttention);
 }

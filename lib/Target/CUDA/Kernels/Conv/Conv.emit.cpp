@@ -109,10 +109,12 @@ static std::optional<DeviceKernel> emitConv(TemplateWriter &w) {
                      ", Shape, Weights, Input, Result>::run(" + weights->input + ", " +
                      weights->functor + ",\n      Input{" + x->input + ", g, " + x->functor +
                      "}, Result{out0, g, " + functor + "}, g" + form->arguments + ");\n";
-  return w.finish(
+  DeviceKernel made = w.finish(
       "Conv", form->shape,
       {Expr::ceilDiv(filters, form->tileM) * Expr::ceilDiv(n, form->tileN), Expr(1), groups},
       form->note, body);
+  made.predictedSeconds = form->seconds;
+  return made;
 }
 
 namespace kiln {
@@ -120,5 +122,5 @@ void registerConvTemplate(TemplateTable &table);
 } // namespace kiln
 
 void kiln::registerConvTemplate(TemplateTable &table) {
-  table[ConvOp::getOperationName()] = emitConv;
+  table[ConvOp::getOperationName()].push_back(emitConv);
 }

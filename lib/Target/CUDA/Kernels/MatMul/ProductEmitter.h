@@ -13,6 +13,82 @@
 
 namespace kiln {
 
+/// One side of a product: rows of A or columns of B along K.
+struct ProductSide {
+  TemplateWriter::Prologue prologue;
+  /// Which of the operand's matrices a batch of the result reads.
+  std::string batch, batchFunctor;
+  bool alongK, isShared, isEach;
+  int vector;
+  /// Of one matrix in memory.
+  Expr rows, columns;
+
+  std::string type() const {
+    return "kiln::cuda::StridedOperand<" + prologue.element + ", " + (alongK ? "true" : "false") +
+           ", " + std::to_string(vector) + ", " + prologue.type + ", " + batch + ">";
+  }
+  std::string value() const {
+    return "{" + prologue.input + ", " + TemplateWriter::sizeText(columns) + ", " +
+           TemplateWriter::sizeText(rows) + ", " + prologue.functor + ", " + batchFunctor + "}";
+  }
+};
+
+inline std::optional<ProductSide> describeSide(TemplateWriter &w, llvm::StringRef name,
+                                               mlir::Value operand, bool alongK,
+                                               llvm::ArrayRef<Expr> batches) {
+  Shape shape = shapeOf(operand);
+  llvm::ArrayRef<Expr> own = llvm::ArrayRef(shape).drop_back(2);
+  size_t rows = shape.size() - 2, columns = shape.size() - 1;
+  // A view may lie in memory with rows and columns exchanged.
+  if (auto view = w.viewOf(operand);
+      view && !view->strides[columns].isConstant(1) && view->strides[rows].isConstant(1)) {
+    std::swap(rows, columns);
+    alongK = !alongK;
+  }
+  ProductSide side;
+  auto place = [&](ElementBuilder &e, mlir::Value row, mlir::Value col) {
+    llvm::SmallVector<Expr> lines(own);
+    lines.push_back(shape[rows]);
+    Index at = w.indexOf(e, row, lines);
+    at.push_back(col);
+    if (columns < rows)
+      std::swap(at[rows], at[columns]);
+    return at;
+  };
+  auto prologue =
+      w.prologue(("Prologue" + name).str(), operand, place, static_cast<int64_t>(columns));
+  if (!prologue)
+    return std::nullopt;
+  side.prologue = std::move(*prologue);
+  side.alongK = alongK;
+  side.rows = shape[rows], side.columns = shape[columns];
+  auto bytes = static_cast<int>(elementBytes(elementTypeOf(operand)));
+  side.vector = std::min(w.vectorOf(side.columns, bytes), side.prologue.vector);
+  side.isShared = elementCount(own).isConstant(1);
+  side.isEach = elementCount(own) == elementCount(batches);
+  if (side.isShared || side.isEach) {
+    side.batch = side.isShared ? "kiln::cuda::SharedByBatches" : "kiln::cuda::EachBatch";
+    side.batchFunctor = side.batch + "{}";
+    return side;
+  }
+  side.batch = ("Batch" + name).str();
+  side.batchFunctor = w.indexFunctor(side.batch, [&](ElementBuilder &e, mlir::Value at) {
+    Index full = w.indexOf(e, at, batches), index;
+    llvm::SmallVector<mlir::Value> sizes;
+    size_t lead = batches.size() - own.size();
+    for (auto [i, dim] : llvm::enumerate(own)) {
+      // Whether a dim is 1 may be known at run time only.
+      mlir::Value last = e.sub(e.size(dim), e.index(1)), here = full[lead + i];
+      index.push_back(dim == batches[lead + i] ? here : e.minIndex(here, last));
+      sizes.push_back(e.size(dim));
+    }
+    return e.linearize(index, sizes);
+  });
+  if (side.batchFunctor.empty())
+    return std::nullopt;
+  return side;
+}
+
 /// A template of products and its launch; `Shape` has been declared as its
 /// configuration.
 struct ProductForm {
@@ -27,6 +103,7 @@ struct ProductForm {
   std::string arguments;
   cuda::LaunchShape shape;
   std::string note;
+  double seconds = 0;
 };
 
 /// What multiplies elements of this type beside the ordinary units, and its name in
@@ -73,6 +150,7 @@ inline std::optional<ProductForm> chooseProduct(TemplateWriter &w, mlir::Type el
     form.vectorA = given.vectorA, form.vectorB = given.vectorB;
     form.shape = {{1, 1, 1}, choice.config.threads(), choice.config.sharedBytes()};
     form.note = choice.prediction.text();
+    form.seconds = choice.seconds;
   };
   auto takeTiled = [&](llvm::StringRef name, const auto &choice, const cuda::MatMulDemand &given) {
     take(name, choice, given);
