@@ -73,6 +73,7 @@ struct ImageJob {
 
 bool Compilation::compileDeviceKernels() {
   PhaseTimer::Scope scope(timer, "nvcc");
+  device->kernels.push_back(checksumKernel());
   std::vector<CudaArchitecture> architectures;
   for (const std::string &name : options.cuda.architectures)
     architectures.push_back(llvm::cantFail(CudaArchitecture::parse(name)));
