@@ -30,17 +30,22 @@ static constexpr uint64_t slack = 4;
 
 ContentCache::ContentCache(StringRef folder, uint64_t limit) : folder(folder.str()), limit(limit) {}
 
-std::string ContentCache::keyOf(llvm::ArrayRef<StringRef> parts) {
-  StringRef program = programIdentity();
-  if (program.empty())
-    return "";
+std::string ContentCache::keyOfContent(llvm::ArrayRef<StringRef> parts) {
   llvm::BLAKE3 hash;
-  hash.update(program);
   for (StringRef part : parts) {
     hash.update(StringRef("\0", 1));
     hash.update(part);
   }
   return llvm::toHex(hash.final(), /*LowerCase=*/true);
+}
+
+std::string ContentCache::keyOf(llvm::ArrayRef<StringRef> parts) {
+  StringRef program = programIdentity();
+  if (program.empty())
+    return "";
+  llvm::SmallVector<StringRef> all{program};
+  all.append(parts.begin(), parts.end());
+  return keyOfContent(all);
 }
 
 std::string ContentCache::shardOf(StringRef key) const { return folder + "/" + key.front(); }

@@ -8,10 +8,19 @@
 #include "Phases.h"
 #include "kiln-c/ModuleABI.h"
 #include "kiln/Pipeline/ContentCache.h"
+#include "kiln/Pipeline/DeviceReport.h"
 #include "kiln/Target/CUDA/Toolchain.h"
+#include "kiln/Target/Link/OutputFile.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/BLAKE3.h"
+#include "llvm/Support/Endian.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
 #include "llvm/Support/ThreadPool.h"
+#include <map>
 #include <mutex>
 
 using namespace mlir;
@@ -25,8 +34,84 @@ const cuda::DeviceFacts &Compilation::scheduledDevice() {
   return found ? *found : cuda::builtInDevices().front();
 }
 
+/// Of the devices of an architecture, the one with most memory; null if none is known.
+static const cuda::DeviceFacts *largestDevice(StringRef architecture) {
+  const cuda::DeviceFacts *any = cuda::deviceOfArchitecture(architecture), *largest = any;
+  for (const cuda::DeviceFacts &device : cuda::builtInDevices())
+    if (any && device.architecture == any->architecture &&
+        device.memoryBytes > largest->memoryBytes)
+      largest = &device;
+  return largest;
+}
+
+/// Refuses what no known device of an architecture can hold. Symbols count as the
+/// least that --dim allows.
+bool Compilation::checkDeviceMemory() {
+  plan::ProgramOp program = programOf(*device->module);
+  ProgramLayout planned = layoutProgram(program);
+  auto bytes = [&](Type tensor) {
+    return std::max<int64_t>(bytesOf(tensor).evaluate([&](StringRef symbol) {
+      auto range = options.import.dims.find(symbol.str());
+      return range == options.import.dims.end() ? 1 : range->second.lower;
+    }),
+                             0);
+  };
+  int64_t weights = 0, ends = 0, live = 0, buffers = 0;
+  for (const ProgramLayout::Weight &weight : planned.weights)
+    weights += bytes(weight.value.getType());
+  for (Type tensor : program.getBody().getArgumentTypes())
+    ends += bytes(tensor);
+  for (Type tensor : planned.outputs)
+    ends += bytes(tensor);
+  std::map<uint32_t, int64_t> changes;
+  for (const ProgramLayout::ArenaBuffer &buffer : planned.arena) {
+    changes[buffer.first] += bytes(buffer.type);
+    changes[buffer.last + 1] -= bytes(buffer.type);
+  }
+  for (auto [step, change] : changes)
+    buffers = std::max(buffers, live += change);
+
+  auto text = [](int64_t bytes) {
+    return llvm::formatv("{0:f2} GB", static_cast<double>(bytes) * 1e-9).str();
+  };
+  std::vector<std::string> names = options.cuda.architectures;
+  if (!options.cuda.simulated.empty())
+    names.push_back(options.cuda.simulated);
+  for (const std::string &name : names)
+    if (const cuda::DeviceFacts *facts = largestDevice(name);
+        facts && weights + buffers + ends > facts->memoryBytes)
+      diags.report(Diag::ModelTooLarge, text(weights + buffers + ends), text(weights),
+                   text(buffers), text(ends), facts->name, name, text(facts->memoryBytes));
+  return !diags.hasErrors();
+}
+
+/// Kernels get the number of their content instead of their place in the model:
+/// what two models have in common is one text, which is compiled once.
+static void nameByContent(ModuleOp module, plan::ProgramOp program) {
+  llvm::StringMap<std::string> names;
+  llvm::StringSet<> taken;
+  for (auto kernel : module.getOps<plan::KernelOp>()) {
+    std::string old = kernel.getSymName().str(), text;
+    kernel.setSymName("kernel");
+    llvm::raw_string_ostream os(text);
+    kernel->print(os, OpPrintingFlags().useLocalScope());
+    auto digest = llvm::BLAKE3::hash<4>(llvm::arrayRefFromStringRef(withoutResourceNames(text)));
+    std::string stem =
+        (StringRef(old).rsplit('_').first + "_" + llvm::toHex(digest, /*LowerCase=*/true)).str();
+    // Elements of resources are not in the text.
+    std::string name = stem;
+    for (unsigned i = 2; !taken.insert(name).second; ++i)
+      name = stem + "_" + std::to_string(i);
+    kernel.setSymName(name);
+    names[old] = name;
+  }
+  program.getBody().walk(
+      [&](plan::LaunchOp launch) { launch.setKernel(names[launch.getKernel()]); });
+}
+
 bool Compilation::emitDeviceKernels() {
   PhaseTimer::Scope scope(timer, "cu");
+  nameByContent(*device->module, programOf(*device->module));
   complaints.clear();
   ScopedDiagnosticHandler handler(&context, [&](mlir::Diagnostic &diag) { return note(diag); });
   llvm::StringMap<std::vector<std::string>> nodes;
@@ -58,42 +143,81 @@ void Compilation::printDeviceKernels(llvm::raw_ostream &os) {
   if (!device)
     return;
   for (const DeviceKernel &kernel : device->kernels)
-    os << kernel.text << '\n';
+    os << kernel.comment << kernel.text << '\n';
 }
 
-namespace {
 /// One text for one machine.
-struct ImageJob {
+struct kiln::ImageJob {
   const DeviceKernel *kernel;
   /// Null: the simulator.
   const CudaArchitecture *architecture;
-  std::string bytes, error;
+  CudaCode code;
+  std::string error;
 };
-} // namespace
 
-bool Compilation::compileDeviceKernels() {
-  PhaseTimer::Scope scope(timer, "nvcc");
-  device->kernels.push_back(checksumKernel());
-  std::vector<CudaArchitecture> architectures;
+/// Of --arch, those that nvcc can make code for.
+bool Compilation::findArchitectures(const CudaToolchain &toolchain,
+                                    std::vector<CudaArchitecture> &architectures) {
   for (const std::string &name : options.cuda.architectures)
     architectures.push_back(llvm::cantFail(CudaArchitecture::parse(name)));
-  CudaToolchain toolchain(options.cuda.toolkit);
-  if (!architectures.empty())
-    if (auto nvcc = toolchain.nvcc(); !nvcc) {
-      diags.report(Diag::NoCudaCompiler, llvm::toString(nvcc.takeError()));
-      return false;
-    }
-  std::vector<ImageJob> jobs;
+  if (architectures.empty())
+    return true;
+  auto nvcc = toolchain.nvcc();
+  if (!nvcc) {
+    diags.report(Diag::NoCudaCompiler, llvm::toString(nvcc.takeError()));
+    return false;
+  }
+  llvm::VersionTuple found = toolchain.version();
+  if (found.empty()) {
+    diags.report(Diag::NoCudaCompiler, "'" + *nvcc + " --version' does not say its version");
+    return false;
+  }
   for (const CudaArchitecture &architecture : architectures)
-    for (const DeviceKernel &kernel : device->kernels)
-      jobs.push_back({&kernel, &architecture, "", ""});
-  if (!options.cuda.simulated.empty())
-    for (const DeviceKernel &kernel : device->kernels)
-      jobs.push_back({&kernel, nullptr, "", ""});
+    if (found < architecture.firstNvcc)
+      diags.report(Diag::CudaCompilerTooOld, found.getAsString(), *nvcc, architecture.name,
+                   architecture.firstNvcc.getAsString());
+  return !diags.hasErrors();
+}
 
+// An entry of the cache: the report's length, the report, the image.
+
+static std::string encode(const CudaCode &code) {
+  char length[8];
+  llvm::support::endian::write64le(length, code.report.size());
+  return std::string(length, sizeof(length)) + code.report + code.image;
+}
+
+static std::optional<CudaCode> decode(StringRef bytes) {
+  if (bytes.size() < 8)
+    return std::nullopt;
+  uint64_t length = llvm::support::endian::read64le(bytes.data());
+  bytes = bytes.drop_front(8);
+  if (length > bytes.size())
+    return std::nullopt;
+  return CudaCode{bytes.drop_front(length).str(), bytes.take_front(length).str(), ""};
+}
+
+static llvm::Error compile(const CudaToolchain &toolchain, ImageJob &job, bool keepPtx) {
+  if (job.architecture) {
+    auto code = toolchain.compile(job.kernel->text, *job.architecture, keepPtx);
+    if (!code)
+      return code.takeError();
+    job.code = std::move(*code);
+    return llvm::Error::success();
+  }
+  auto image = toolchain.compileForSimulator(job.kernel->text, job.kernel->name);
+  if (!image)
+    return image.takeError();
+  job.code.image = std::move(*image);
+  return llvm::Error::success();
+}
+
+/// The jobs' code, from the cache or from compilers.
+size_t Compilation::runImageJobs(const CudaToolchain &toolchain, MutableArrayRef<ImageJob> jobs) {
   std::optional<ContentCache> cache;
   if (!options.cacheFolder.empty())
     cache.emplace(options.cacheFolder, options.cacheLimit);
+  bool keepPtx = !options.tempsStem.empty();
   std::mutex lock;
   size_t hits = 0;
   llvm::DefaultThreadPool pool(llvm::hardware_concurrency(options.threads));
@@ -101,45 +225,147 @@ bool Compilation::compileDeviceKernels() {
     pool.async([&] {
       std::string machine =
           job.architecture ? toolchain.identity(*job.architecture) : toolchain.simulatorIdentity();
-      std::string key = cache ? ContentCache::keyOf({"cuda", machine, job.kernel->text}) : "";
-      if (!key.empty())
-        if (auto found = cache->loadBytes(key)) {
-          std::lock_guard<std::mutex> guard(lock);
-          job.bytes = std::move(*found);
-          ++hits;
-          return;
-        }
-      auto bytes = job.architecture
-                       ? toolchain.compile(job.kernel->text, *job.architecture)
-                       : toolchain.compileForSimulator(job.kernel->text, job.kernel->name);
-      if (!bytes) {
-        job.error = llvm::toString(bytes.takeError());
+      std::string key =
+          cache ? ContentCache::keyOfContent({"cuda-1", machine, job.kernel->text}) : "";
+      // PTX is not in the cache.
+      if (cache && !(keepPtx && job.architecture))
+        if (auto bytes = cache->loadBytes(key))
+          if (auto found = decode(*bytes)) {
+            std::lock_guard<std::mutex> guard(lock);
+            job.code = std::move(*found);
+            ++hits;
+            return;
+          }
+      if (llvm::Error error = compile(toolchain, job, keepPtx)) {
+        job.error = llvm::toString(std::move(error));
         return;
       }
-      job.bytes = std::move(*bytes);
       std::lock_guard<std::mutex> guard(lock);
-      if (!key.empty())
-        cache->storeBytes(key, job.bytes);
+      if (cache)
+        cache->storeBytes(key, encode(job.code));
     });
   pool.wait();
   if (cache)
     cache->trim();
+  return hits;
+}
+
+std::string Compilation::kernelTemp(const DeviceKernel &kernel, StringRef suffix) const {
+  return (options.tempsStem + ".cuda/" + kernel.name + suffix).str();
+}
+
+bool Compilation::writeKernelTemp(const DeviceKernel &kernel, StringRef suffix, StringRef text) {
+  std::string file = kernelTemp(kernel, suffix);
+  if (std::error_code code = llvm::sys::fs::create_directories(llvm::sys::path::parent_path(file)))
+    return failToWrite(file, llvm::createStringError(code, code.message()));
+  llvm::Error error = writeFileAtomically(file, text);
+  return error ? failToWrite(file, std::move(error)) : true;
+}
+
+bool Compilation::writeKernelTemps(const CudaToolchain &toolchain, ArrayRef<ImageJob> jobs) {
+  for (const ImageJob &job : jobs) {
+    if (!job.architecture)
+      continue;
+    std::string arch = "." + job.architecture->name;
+    if (!writeKernelTemp(*job.kernel, arch + ".ptx", job.code.ptx))
+      return false;
+    if (job.architecture->isPtx)
+      continue;
+    auto sass = toolchain.disassemble(job.code.image);
+    if (!sass) {
+      // The other kernels' would fail alike.
+      diags.report(Diag::NoDisassembly, llvm::toString(sass.takeError()));
+      return true;
+    }
+    if (!writeKernelTemp(*job.kernel, arch + ".ptxas.txt", job.code.report + "\n") ||
+        !writeKernelTemp(*job.kernel, arch + ".sass", *sass + "\n"))
+      return false;
+  }
+  return true;
+}
+
+bool Compilation::failToCompile(const ImageJob &job) {
+  std::string kept = kernelTemp(*job.kernel, ".cu");
+  if (options.tempsStem.empty()) {
+    SmallString<128> file;
+    int descriptor;
+    kept.clear();
+    if (!llvm::sys::fs::createTemporaryFile(job.kernel->name, "cu", descriptor, file)) {
+      llvm::raw_fd_ostream os(descriptor, /*shouldClose=*/true);
+      os << job.kernel->comment << job.kernel->text;
+      kept = std::string(file);
+    }
+  }
+  kiln::Diagnostic &diag =
+      diags.report(Diag::CudaCompilerFailed, job.kernel->name,
+                   job.architecture ? job.architecture->name : "the simulator", job.error);
+  for (const std::string &node : job.kernel->nodes)
+    diag.note("it is for " + node);
+  if (!kept.empty())
+    diag.note("the code is in '" + kept + "'");
+  return false;
+}
+
+static void addRow(DeviceReport &report, const ImageJob &job, StringRef simulated) {
+  DeviceReportRow row;
+  const DeviceKernel &kernel = *job.kernel;
+  row.kernel = kernel.name;
+  row.algorithm = kernel.algorithm;
+  row.architecture = job.architecture ? job.architecture->name : ("sim:" + simulated).str();
+  row.nodes = kernel.nodes;
+  row.choice = kernel.choice;
+  row.predictedSeconds = kernel.predictedSeconds;
+  row.threads = kernel.threads;
+  row.dynamicSharedBytes = kernel.sharedBytes;
+  row.resources = parseKernelResources(job.code.report);
+  const cuda::DeviceFacts *facts =
+      row.resources ? cuda::deviceOfArchitecture(row.architecture) : nullptr;
+  if (facts) {
+    row.device = facts->name;
+    row.occupancy = cuda::occupancyOf(*facts, static_cast<int>(kernel.threads),
+                                      static_cast<int>(row.resources->registers),
+                                      row.resources->staticSharedBytes + kernel.sharedBytes);
+  }
+  report.rows.push_back(std::move(row));
+}
+
+bool Compilation::compileDeviceKernels() {
+  PhaseTimer::Scope scope(timer, "nvcc");
+  device->kernels.push_back(checksumKernel());
+  CudaToolchain toolchain(options.cuda.toolkit);
+  std::vector<CudaArchitecture> architectures;
+  if (!findArchitectures(toolchain, architectures))
+    return false;
+  std::vector<ImageJob> jobs;
+  for (const DeviceKernel &kernel : device->kernels) {
+    if (!options.tempsStem.empty() && !writeKernelTemp(kernel, ".cu", kernel.comment + kernel.text))
+      return false;
+    for (const CudaArchitecture &architecture : architectures)
+      jobs.push_back({&kernel, &architecture, {}, ""});
+    if (!options.cuda.simulated.empty())
+      jobs.push_back({&kernel, nullptr, {}, ""});
+  }
+  size_t hits = runImageJobs(toolchain, jobs);
   timer.annotate(std::to_string(jobs.size()) + ", " + std::to_string(hits) + " cached");
+  for (const ImageJob &job : jobs)
+    if (!job.error.empty())
+      return failToCompile(job);
+  if (!options.tempsStem.empty() && !writeKernelTemps(toolchain, jobs))
+    return false;
 
   DeviceInfo &info = device->info;
   for (const DeviceKernel &kernel : device->kernels)
     info.kernels.push_back({kernel.name, kernel.threads, kernel.unitsPerBlock, kernel.sharedBytes,
                             kernel.slots, kernel.usesScratch, kernel.grid.has_value()});
   for (ImageJob &job : jobs) {
-    if (!job.error.empty()) {
-      diags.report(Diag::CudaCompilerFailed, job.kernel->name,
-                   job.architecture ? job.architecture->name : "the simulator", job.error);
-      return false;
-    }
+    if (options.deviceReport)
+      addRow(*options.deviceReport, job, options.cuda.simulated);
     info.images.push_back({job.architecture ? job.architecture->name : "sim",
-                           job.architecture ? KILN_MODULE_IMAGE_CUBIN : KILN_MODULE_IMAGE_SIM,
+                           !job.architecture         ? KILN_MODULE_IMAGE_SIM
+                           : job.architecture->isPtx ? KILN_MODULE_IMAGE_PTX
+                                                     : KILN_MODULE_IMAGE_CUBIN,
                            static_cast<unsigned>(job.kernel - device->kernels.data()),
-                           std::move(job.bytes)});
+                           std::move(job.code.image)});
   }
   info.driver = "kiln_cuda_driver";
   return true;

@@ -233,21 +233,28 @@ bool Compilation::fuse() {
   if (options.cuda.isWanted) {
     device.emplace();
     device->module = module->clone();
-    RuleReport deviceReport;
-    deviceReport.rules = report.rules;
+    report.device = std::make_shared<RuleReport>();
+    report.device->rules = report.rules;
     // Kernels that only processors have. Elements of the same ops, computed one
     // by one, are worse there than those of the ops that these rules replace.
-    llvm::erase_if(deviceReport.rules, [](const auto &rule) {
+    llvm::erase_if(report.device->rules, [](const auto &rule) {
       return rule->anchor == "attention" || rule->anchor == "rows";
     });
-    if (!fuse(*device->module, deviceReport)) {
+    if (!fuse(*device->module, *report.device)) {
       finishEvidence();
       return false;
     }
   }
   bool fused = fuse(*module, report);
-  for (const auto &[rule, text] : report.switchedOff)
-    diags.report(Diag::RuleSwitchedOff, rule, text);
+  timer.add("rules made ready (of which, processor time)", report.times.prepare);
+  timer.add("rules matched (of which, processor time)", report.times.match);
+  timer.add("matches chosen (of which, processor time)", report.times.choose);
+  for (const auto &[name, text] : report.switchedOff) {
+    auto &fault = diags.report(Diag::RuleSwitchedOff, name, text);
+    for (const auto &rule : report.rules)
+      if (rule->name == name && !rule->builtIn)
+        fault.inFile(rule->file);
+  }
   finishEvidence();
   return fused;
 }
@@ -273,7 +280,8 @@ bool Compilation::plan() {
     });
   };
   return planFor(*module, compiler.target().vector) &&
-         (!device || (planFor(*device->module, VectorTarget::device()) && emitDeviceKernels()));
+         (!device || (planFor(*device->module, VectorTarget::device()) && checkDeviceMemory() &&
+                      emitDeviceKernels()));
 }
 
 bool Compilation::generate() {

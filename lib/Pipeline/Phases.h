@@ -20,6 +20,10 @@
 
 namespace kiln {
 
+class CudaToolchain;
+struct CudaArchitecture;
+struct ImageJob;
+
 /// What a compiler keeps from one compilation to the next.
 struct CompilerTables : PassTables {
   CompilerTables() { registerImporters(importers); }
@@ -96,8 +100,18 @@ private:
 
   // Device.cpp
   const cuda::DeviceFacts &scheduledDevice();
+  bool checkDeviceMemory();
   bool emitDeviceKernels();
   bool compileDeviceKernels();
+  bool findArchitectures(const CudaToolchain &toolchain,
+                         std::vector<CudaArchitecture> &architectures);
+  /// How many were in the cache.
+  size_t runImageJobs(const CudaToolchain &toolchain, llvm::MutableArrayRef<ImageJob> jobs);
+  bool failToCompile(const ImageJob &job);
+  /// A file of --save-temps about one kernel.
+  std::string kernelTemp(const DeviceKernel &kernel, llvm::StringRef suffix) const;
+  bool writeKernelTemp(const DeviceKernel &kernel, llvm::StringRef suffix, llvm::StringRef text);
+  bool writeKernelTemps(const CudaToolchain &toolchain, llvm::ArrayRef<ImageJob> jobs);
   void buildDeviceProgram(mlir::ModuleOp into);
   llvm::Constant *addDevice(llvm::Module &into);
   void printDeviceKernels(llvm::raw_ostream &os);

@@ -14,6 +14,9 @@ using namespace kiln;
 /// A result may be so many bytes larger than what it is made from.
 static constexpr int64_t allowedGrowth = 64 << 10;
 
+/// And so many when operands and results are one value each, which takes no room.
+static constexpr int64_t allowedSplat = 16 << 20;
+
 /// A float: a model may ask for tensors of any size.
 static double bytesOf(Type type) {
   auto tensor = cast<RankedTensorType>(type);
@@ -27,8 +30,16 @@ bool kiln::isSmallTensor(Type type) {
   return cast<RankedTensorType>(type).hasStaticShape() && bytesOf(type) <= allowedGrowth;
 }
 
+namespace {
+struct Foldable {
+  SmallVector<TensorData> operands;
+  /// Folding pays only if the results are one value each.
+  bool needsSplats = false;
+};
+} // namespace
+
 /// Operands of `op` as data, when all are constants and folding pays.
-static std::optional<SmallVector<TensorData>> foldableOperands(Operation *op) {
+static std::optional<Foldable> foldableOperands(Operation *op) {
   if (op->getNumRegions() != 0 || op->getNumResults() == 0 ||
       op->hasTrait<OpTrait::ConstantLike>() || !isMemoryEffectFree(op))
     return std::nullopt;
@@ -47,23 +58,30 @@ static std::optional<SmallVector<TensorData>> foldableOperands(Operation *op) {
       return std::nullopt;
     resultBytes += bytesOf(type);
   }
-  if (resultBytes > operandBytes + allowedGrowth)
+  bool needsSplats = resultBytes > operandBytes + allowedGrowth;
+  if (needsSplats && (operandBytes > 0 || resultBytes > allowedSplat))
     return std::nullopt;
-  return operands;
+  return Foldable{std::move(operands), needsSplats};
 }
 
 FailureOr<SmallVector<Value>> kiln::foldToConstants(OpBuilder &b, Operation *op,
                                                     const ReferenceTable &table) {
-  auto operands = foldableOperands(op);
-  if (!operands)
+  auto foldable = foldableOperands(op);
+  if (!foldable)
     return failure();
-  auto results = evaluate(table, op, *operands);
+  auto results = evaluate(table, op, foldable->operands);
   if (failed(results))
     return failure();
+  SmallVector<ElementsAttr> attrs;
+  for (const TensorData &data : *results) {
+    attrs.push_back(elementsAttr(data));
+    if (foldable->needsSplats && !attrs.back().isSplat())
+      return failure();
+  }
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPoint(op);
   SmallVector<Value> constants;
-  for (const TensorData &data : *results)
-    constants.push_back(ConstantOp::create(b, op->getLoc(), elementsAttr(data)));
+  for (ElementsAttr attr : attrs)
+    constants.push_back(ConstantOp::create(b, op->getLoc(), attr));
   return constants;
 }

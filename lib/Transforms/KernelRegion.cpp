@@ -26,6 +26,14 @@ static bool hasSizeAttributes(Operation &op) {
                       [](NamedAttribute attr) { return isa<ExprsAttr>(attr.getValue()); });
 }
 
+/// Whether a user of `value` takes its result's shape from constants.
+static bool meetsConstantsOnly(Value value) {
+  return llvm::any_of(value.getUsers(), [](Operation *user) {
+    return llvm::all_of(user->getOperands(),
+                        [](Value operand) { return operand.getDefiningOp<ConstantOp>(); });
+  });
+}
+
 SmallVector<NamedSize> kiln::mergeAxes(Block &body, const KernelTable &table) {
   ValueRange results = body.getTerminator()->getOperands();
   Shape shape = shapeOf(results[0]);
@@ -77,10 +85,12 @@ SmallVector<NamedSize> kiln::mergeAxes(Block &body, const KernelTable &table) {
     for (auto [group, size] : llvm::zip(groups, sizes))
       merged.push_back(span[group.front()] ? size : Expr(1));
     RankedTensorType type = tensorType(merged, elementTypeOf(value));
-    // A splat is the same whatever its shape, and a scalar fits everywhere.
+    // A splat is the same whatever its shape, and a scalar fits wherever another operand has the
+    // result's.
     if (auto constant = value.getDefiningOp<ConstantOp>()) {
       auto splat = cast<DenseElementsAttr>(constant.getValue());
-      type = RankedTensorType::get({}, type.getElementType());
+      if (!type.hasStaticShape() || !meetsConstantsOnly(value))
+        type = RankedTensorType::get({}, type.getElementType());
       constant.setValueAttr(splat.resizeSplat(type));
     }
     value.setType(type);

@@ -447,10 +447,10 @@ kiln_status_t Session::callWatched(Plan &plan) {
   constexpr int attempts = 3;
   for (int attempt = 1;; ++attempt) {
     uint64_t mends = integrity.mends();
-    uint64_t start = integrity.wantsTime() ? nanoseconds() : 0;
+    uint64_t start = integrity.isRolling() ? pace.start() : 0;
     if (kiln_status_t status = call(plan))
       return status;
-    uint64_t elapsed = integrity.wantsTime() ? nanoseconds() - start : 0;
+    uint64_t elapsed = start ? pace.end(start) : 0;
     bool mended;
     kiln_status_t status = device ? integrity.afterDeviceRun(*deviceModel, *device->queue, mends,
                                                              elapsed, mended, error)

@@ -260,6 +260,8 @@ private:
   Array<uint64_t> sizes;
   RunCounts counts;
   bool timesRuns = false;
+  /// Of rolling checks.
+  Pace pace;
   bool profiles = false;
   bool inTeam = false;
   Profile profile;

@@ -8,7 +8,6 @@
 
 #include "Finite.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace kiln::rt {
@@ -170,6 +169,8 @@ kiln_status_t Integrity::checkAfterRun(uint64_t elapsed, bool &mended, ErrorText
     return KILN_OK;
   if (rate == KILN_CHECK_EVERY_RUN)
     return checkParts(0, parts, mended, error);
+  if (!elapsed)
+    return KILN_OK;
   uint64_t bytes = credit.exchange(0, std::memory_order_relaxed) +
                    uint64_t(double(elapsed) * kShare * weights.bytesPerNanosecond());
   bump(credit, bytes % WeightGuard::kPart);

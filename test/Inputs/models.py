@@ -218,6 +218,38 @@ MODELS = {
         [value("y", FLOAT, ["b", "s", 4])],
         [tensor("w", FLOAT, [4, 4], [float(i) for i in range(16)])],
     ),
+    # Windows over planes: a convolution of single channels, pools.
+    "windows": model(
+        [
+            node("Conv", ["x", "w", "b"], ["c"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1], group=6),
+            node("Relu", ["c"], ["r"]),
+            node("MaxPool", ["r"], ["y"], kernel_shape=[3, 3], strides=[2, 2], pads=[1, 1, 1, 1]),
+            node("AveragePool", ["r"], ["z"], kernel_shape=[2, 3], pads=[0, 1, 1, 1], count_include_pad=1),
+        ],
+        [value("x", FLOAT, ["n", 6, 33, 37])],
+        [value("y", FLOAT, ["n", 6, 9, 10]), value("z", FLOAT, ["n", 6, 17, 19])],
+        [
+            tensor("w", FLOAT, [6, 1, 3, 3], [(i * 5 % 13 - 6) / 8 for i in range(54)]),
+            tensor("b", FLOAT, [6], [i / 8 - 0.25 for i in range(6)]),
+        ],
+    ),
+    # Along an axis that others follow, and along the last one.
+    "axes": model(
+        [
+            node("Softmax", ["x"], ["softmax"], axis=1),
+            node("ReduceSum", ["x", "one"], ["sum"], keepdims=0),
+            node("ArgMax", ["x"], ["first"], axis=1, keepdims=0),
+            node("ArgMin", ["x"], ["least"], axis=2, select_last_index=1),
+        ],
+        [value("x", FLOAT, [5, 70, 45])],
+        [
+            value("softmax", FLOAT, [5, 70, 45]),
+            value("sum", FLOAT, [5, 45]),
+            value("first", INT64, [5, 45]),
+            value("least", INT64, [5, 70, 1]),
+        ],
+        [tensor("one", INT64, [1], [1])],
+    ),
     "residual-conv": model(
         [node("Conv", ["x", "w"], ["a"]), node("Add", ["r", "a"], ["y"])],
         [value("x", FLOAT, ["b", 2, "h", "s"]), value("r", FLOAT, ["b", 2, "h", "s"])],

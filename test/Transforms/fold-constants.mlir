@@ -32,6 +32,26 @@ func.func @splat_that_stays_a_splat() -> tensor<100x100xf32> {
   return %1 : tensor<100x100xf32>
 }
 
+// One value takes no room, ...
+// CHECK-LABEL: @large_splat
+// CHECK:       kiln.constant dense<2.000000e+00> : tensor<1024x1024xf32>
+// CHECK-NOT:   kiln.add
+func.func @large_splat() -> tensor<1024x1024xf32> {
+  %0 = kiln.constant dense<1.0> : tensor<1024x1024xf32>
+  %1 = kiln.constant dense<1.0> : tensor<1024x1xf32>
+  %2 = kiln.add %0, %1 : (tensor<1024x1024xf32>, tensor<1024x1xf32>) -> tensor<1024x1024xf32>
+  return %2 : tensor<1024x1024xf32>
+}
+
+// ... but to find it out takes time.
+// CHECK-LABEL: @huge_splat_is_kept
+// CHECK:       kiln.add
+func.func @huge_splat_is_kept() -> tensor<4096x4096xf32> {
+  %0 = kiln.constant dense<1.0> : tensor<4096x4096xf32>
+  %1 = kiln.add %0, %0 : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %1 : tensor<4096x4096xf32>
+}
+
 // 40 kB out of nothing are worth it ...
 // CHECK-LABEL: @small_growth
 // CHECK:       kiln.constant dense_resource

@@ -248,3 +248,20 @@ func.func @output_of_later_sizes(%x: tensor<4xf32>, %s: tensor<2xi64>) -> tensor
   %2 = kiln.reshape %0 {shape = #kiln.exprs<"a", "b">} : (tensor<4xf32>) -> tensor<?x?xf32, #kiln.dims<"a", "b">>
   return %2 : tensor<?x?xf32, #kiln.dims<"a", "b">>
 }
+
+// -----
+
+// A scalar fits where another operand has the result's shape; where all are constants one must.
+// CHECK:       plan.kernel @kiln_f32_add_mul_0
+// CHECK-DAG:     %[[A:.*]] = kiln.constant dense<1.000000e+00> : tensor<16777216xf32>
+// CHECK-DAG:     %[[C:.*]] = kiln.constant dense<3.000000e+00> : tensor<f32>
+// CHECK:         %[[S:.*]] = kiln.add %[[A]], %[[A]]
+// CHECK:         kiln.mul %[[S]], %[[C]]
+// CHECK:       plan.program @nothing_but_constants
+func.func @nothing_but_constants() -> tensor<4096x4096xf32> {
+  %0 = kiln.constant dense<1.0> : tensor<4096x4096xf32>
+  %1 = kiln.add %0, %0 : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  %2 = kiln.constant dense<3.0> : tensor<4096x4096xf32>
+  %3 = kiln.mul %1, %2 : (tensor<4096x4096xf32>, tensor<4096x4096xf32>) -> tensor<4096x4096xf32>
+  return %3 : tensor<4096x4096xf32>
+}

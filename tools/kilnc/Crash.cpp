@@ -48,7 +48,7 @@ static Prepared<64> currentPhase;
 static Prepared<16384> crashed, crashedSilently, outOfMemory;
 
 static std::string command;
-static bool json = false;
+static bool asJSON = false;
 
 /// Only async-signal-safe calls here.
 static void writeLiteral(int fd, StringRef text) { (void)!::write(fd, text.data(), text.size()); }
@@ -90,7 +90,7 @@ static void onSignal(int signal) {
   // A second fault, in here or on another thread, ends the process.
   for (int other : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT})
     ::signal(other, SIG_DFL);
-  writeLiteral(STDERR_FILENO, json ? "" : "\n");
+  writeLiteral(STDERR_FILENO, asJSON ? "" : "\n");
   (writeFile(signalName(signal)) ? crashed : crashedSilently).write(STDERR_FILENO);
   _exit(static_cast<int>(ExitCode::Internal));
 }
@@ -98,7 +98,7 @@ static void onSignal(int signal) {
 static std::string print(const kiln::DiagnosticEngine &diags) {
   std::string text;
   raw_string_ostream os(text);
-  if (json)
+  if (asJSON)
     diags.printJSON(os);
   else
     diags.printText(os);
@@ -154,7 +154,7 @@ void crash::install(ArrayRef<char *> arguments) {
 }
 
 void crash::setModel(StringRef path, bool jsonDiagnostics) {
-  json = jsonDiagnostics;
+  asJSON = jsonDiagnostics;
   std::string text;
   raw_string_ostream os(text);
   os << "This file says what " << producerName()

@@ -39,7 +39,8 @@ static cl::opt<std::string>
            cl::cat(category));
 static cl::list<std::string>
     architectures("arch", cl::CommaSeparated, cl::value_desc("sm_NN,..."),
-                  cl::desc("GPU architectures of --target=cuda (default: sm_80, sm_90a; with "
+                  cl::desc("GPU architectures of --target=cuda, compute_NN for PTX, which later "
+                           "devices compile when they load it (default: sm_80, sm_90a; with "
                            "--device=sim alone none)"),
                   cl::cat(category));
 static cl::opt<std::string> device("device", cl::value_desc("sim:sm_NN"),
@@ -132,13 +133,14 @@ static cl::opt<double> minSpeedup("min-speedup", cl::value_desc("X"), cl::init(1
                                   cl::desc("What a rule must gain to fire, as a record says "
                                            "(default 1.03); as fast and less memory will do, too"),
                                   cl::cat(category));
-static cl::opt<Explain>
-    explain("explain", cl::ValueOptional, cl::init(Explain::No),
-            cl::desc("Say on standard output which rules matched where, which fired, and why not:"),
-            cl::values(clEnumValN(Explain::Text, "", ""),
-                       clEnumValN(Explain::Text, "text", "for people (default)"),
-                       clEnumValN(Explain::JSON, "json", "one JSON document")),
-            cl::cat(category));
+static cl::opt<Explain> explain(
+    "explain", cl::ValueOptional, cl::init(Explain::No),
+    cl::desc("Say on standard output which rules matched where, which fired, and why not, and "
+             "what became of a GPU's kernels:"),
+    cl::values(clEnumValN(Explain::Text, "", ""),
+               clEnumValN(Explain::Text, "text", "for people (default)"),
+               clEnumValN(Explain::JSON, "json", "one JSON document")),
+    cl::cat(category));
 static cl::opt<std::string>
     signingKey("sign", cl::value_desc("key.pem"),
                cl::desc("Sign the artefact with this Ed25519 private key; a program can then "
@@ -313,6 +315,9 @@ static bool parseTarget(Invocation &invocation, kiln::DiagnosticEngine &diags) {
     auto parsed = CudaArchitecture::parse(name);
     if (!parsed)
       return usage(diags, "--device: " + toString(parsed.takeError()));
+    if (parsed->isPtx)
+      return usage(diags,
+                   "--device: PTX is compiled by a driver; write sim:sm_" + Twine(parsed->number));
     cuda.simulated = name.str();
   }
   if (cuda.isWanted && cuda.architectures.empty() && cuda.simulated.empty())

@@ -8,6 +8,7 @@
 #include "Crash.h"
 #include "Options.h"
 #include "kiln/Pipeline/Compilation.h"
+#include "kiln/Pipeline/DeviceReport.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Process.h"
 #include "llvm/Support/raw_ostream.h"
@@ -85,14 +86,22 @@ int main(int argc, char **argv) {
         crash::provoke(invocation.crash);
     };
     RuleReport report;
-    if (invocation.explain != Explain::No)
+    DeviceReport deviceReport;
+    if (invocation.explain != Explain::No) {
       invocation.options.ruleReport = &report;
+      invocation.options.deviceReport = &deviceReport;
+    }
     compile(invocation, diags);
     progress.end();
-    if (invocation.explain == Explain::Text)
+    if (invocation.explain == Explain::Text) {
       report.printText(outs());
-    else if (invocation.explain == Explain::JSON)
-      report.printJSON(outs());
+      deviceReport.printText(outs());
+    } else if (invocation.explain == Explain::JSON) {
+      report.printJSON(outs(), [&](json::OStream &json) {
+        if (invocation.options.cuda.isWanted)
+          deviceReport.writeJSON(json);
+      });
+    }
   }
   mentionReproducer(diags);
   if (invocation.timing)

@@ -29,6 +29,8 @@
 
 namespace kiln {
 
+struct DeviceReport;
+
 enum class Phase { Load, Import, Fuse, Plan, Generate, Link };
 enum class Stage { Onnx, Kiln, Fused, Plan, Kernels, Cu, LLVM, Asm, Obj, Archive, So };
 
@@ -39,7 +41,7 @@ Phase phaseOf(Stage stage);
 /// What the CUDA target makes beside the plan for the CPU.
 struct CudaOptions {
   bool isWanted = false;
-  /// Real architectures ("sm_80"), each once.
+  /// Architectures as CudaArchitecture::parse takes them, each once.
   std::vector<std::string> architectures;
   /// The architecture of a simulated GPU to make kernels for, too; empty: none.
   std::string simulated;
@@ -63,6 +65,8 @@ struct CompileOptions {
   RecordOptions records;
   /// Not owned; gets what rules did.
   RuleReport *ruleReport = nullptr;
+  /// Not owned; gets what became of a device's kernels.
+  DeviceReport *deviceReport = nullptr;
   /// Prints tensors' elements in full.
   bool printWeights = false;
   /// Folder of compiled kernels; empty: none.
@@ -73,7 +77,8 @@ struct CompileOptions {
   /// PEM file of the Ed25519 key that signs a shared object; empty: none.
   std::string signingKey;
   /// Writes each stage to `<tempsStem>.kiln.mlir`, `.plan.mlir`, `.ll` … as soon
-  /// as it exists; empty: none.
+  /// as it exists, and what becomes of a device's kernels to `<tempsStem>.cuda/`;
+  /// empty: none.
   std::string tempsStem;
   /// Called when a phase starts; `total` phases in all.
   std::function<void(llvm::StringRef phase, unsigned index, unsigned total)> progress;

@@ -39,6 +39,8 @@ public:
   /// 64 hexadecimal digits, from this program and the parts, of which the first
   /// is the kind of entry; empty when this program has no build id.
   static std::string keyOf(llvm::ArrayRef<llvm::StringRef> parts);
+  /// The same of what does not depend on this program.
+  static std::string keyOfContent(llvm::ArrayRef<llvm::StringRef> parts);
   std::optional<std::string> loadBytes(llvm::StringRef key) const;
   void storeBytes(llvm::StringRef key, llvm::StringRef bytes);
   /// Drops what was not used for longest where entries have been stored.

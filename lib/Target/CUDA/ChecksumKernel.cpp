@@ -19,13 +19,14 @@ DeviceKernel kiln::checksumKernel() {
   DeviceKernel kernel;
   kernel.name = KILN_MODULE_CHECKSUM_KERNEL;
   kernel.algorithm = "Checksum";
+  kernel.comment = "// " + kernel.name + " (" + kernel.algorithm +
+                   ")\n//   weights on the device, compared with the artefact's checksums\n";
   kernel.threads = config.threads;
   kernel.unitsPerBlock = config.segmentBytes;
   kernel.slots = 4;
   kernel.text =
       "#include \"kiln/cuda/Math.h\"\n\nKILN_UNWATCHED_BEGIN\n"
       "#include \"Checksum/Checksum.cuh\"\nKILN_UNWATCHED_END\n\n"
-      "// Weights on the device, compared with the checksums of the artefact.\n"
       "extern \"C\" __global__ void __launch_bounds__(" +
       std::to_string(config.threads) + ", 1)\n" + kernel.name +
       "(const unsigned char *data, int64_t bytes, int64_t seed, uint32_t *crc, int64_t) {\n"

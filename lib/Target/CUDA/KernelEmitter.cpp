@@ -7,6 +7,7 @@
 
 #include "kiln/Target/CUDA/KernelEmitter.h"
 #include "CodePrinter.h"
+#include "GenericWork.h"
 #include "kiln/Codegen/MathLowering.h"
 #include "kiln/Target/CUDA/Template.h"
 #include "kiln/Target/KernelFunction.h"
@@ -18,6 +19,7 @@
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "mlir/Transforms/Passes.h"
 #include "llvm/ADT/StringExtras.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace kiln;
@@ -178,28 +180,58 @@ FailureOr<DeviceKernel> KernelEmitter::emitGeneric(plan::KernelOp kernel) {
   result.algorithm = "generic";
   result.threads = result.unitsPerBlock = genericThreads;
   result.usesScratch = result.facts.scratchBytes != Expr(0);
+  result.predictedSeconds =
+      cuda::predict(device, genericWork(kernel, function, TemplateWriter::guess(result.facts.units),
+                                        genericThreads))
+          .seconds();
   if (failed(KernelText(kernel, function, result).print()))
     return failure();
   return result;
 }
 
-std::optional<DeviceKernel> KernelEmitter::emitTemplate(plan::KernelOp kernel) {
-  for (Operation &op : kernel.getBody().front())
-    if (const OpKernels *entry = table.find(&op);
-        entry && entry->kernel && entry->family == kernel.getFamily())
-      if (auto found = templates.find(op.getName().getStringRef()); found != templates.end()) {
-        TemplateWriter writer(kernel, &op, table, device, passes);
-        return found->second(writer);
-      }
-  return std::nullopt;
+/// Templates count elements and blocks in 32 bits, and a grid has its limits; what
+/// is larger goes to the generic kernel, which strides.
+static bool countsIn32Bits(plan::KernelOp kernel) {
+  auto isSmall = [](Value tensor) {
+    auto count = elementCount(shapeOf(tensor)).constant();
+    return !count || *count <= std::numeric_limits<int32_t>::max();
+  };
+  Block &body = kernel.getBody().front();
+  return llvm::all_of(body.getArguments(), isSmall) &&
+         llvm::all_of(body.getTerminator()->getOperands(), isSmall);
+}
+static bool fitsGrid(const DeviceKernel &made) {
+  constexpr int64_t most[] = {std::numeric_limits<int32_t>::max(), 65535, 65535};
+  return llvm::all_of(llvm::zip(*made.grid, most), [](auto pair) {
+    return std::get<0>(pair).constant().value_or(0) <= std::get<1>(pair);
+  });
 }
 
-static std::string commentOf(plan::KernelOp kernel, const DeviceKernel &made,
-                             ArrayRef<std::string> nodes) {
+std::optional<DeviceKernel> KernelEmitter::emitTemplate(plan::KernelOp kernel) {
+  std::optional<DeviceKernel> best;
+  if (!countsIn32Bits(kernel))
+    return best;
+  for (Operation &op : kernel.getBody().front()) {
+    const OpKernels *entry = table.find(&op);
+    if (!entry || !entry->kernel || entry->family != kernel.getFamily())
+      continue;
+    for (TemplateFn emitTemplate : templates.lookup(op.getName().getStringRef())) {
+      TemplateWriter writer(kernel, &op, table, device, passes);
+      auto made = emitTemplate(writer);
+      if (made && fitsGrid(*made) &&
+          (!best ||
+           made->predictedSeconds.value_or(INFINITY) < best->predictedSeconds.value_or(INFINITY)))
+        best = std::move(made);
+    }
+  }
+  return best;
+}
+
+static std::string commentOf(plan::KernelOp kernel, const DeviceKernel &made) {
   std::string text = "// " + made.name + " (" + made.algorithm + ")\n";
   if (!made.choice.empty())
     text += "//   " + made.choice + "\n";
-  for (const std::string &node : nodes)
+  for (const std::string &node : made.nodes)
     text += "//   for " + node + "\n";
   std::string regionText;
   llvm::raw_string_ostream region(regionText);
@@ -223,7 +255,9 @@ FailureOr<DeviceKernel> KernelEmitter::emit(plan::KernelOp kernel, ArrayRef<std:
       made = std::move(*written);
   if (failed(made))
     made = emitGeneric(kernel);
-  if (succeeded(made))
-    made->text = commentOf(kernel, *made, nodes) + made->text;
+  if (succeeded(made)) {
+    made->nodes.assign(nodes.begin(), nodes.end());
+    made->comment = commentOf(kernel, *made);
+  }
   return made;
 }

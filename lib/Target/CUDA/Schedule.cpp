@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "kiln/Target/CUDA/Schedule.h"
+#include "ScheduleSearch.h"
 #include "llvm/Support/FormatVariadic.h"
 #include <algorithm>
 #include <cmath>
@@ -153,44 +153,6 @@ std::string Prediction::text() const {
 
 namespace {
 
-/// Keeps the quickest; of equals the one with less to do besides.
-template <class Config> class Best {
-public:
-  void offer(const Choice<Config> &choice) {
-    if (!std::isfinite(choice.seconds) || (best && !better(choice, *best)))
-      return;
-    best = choice;
-  }
-  std::optional<Choice<Config>> best;
-
-private:
-  static bool better(const Choice<Config> &a, const Choice<Config> &b) {
-    // Less than a hundredth is no difference that the model could know.
-    if (std::fabs(a.seconds - b.seconds) > 1e-2 * b.seconds)
-      return a.seconds < b.seconds;
-    return work(a.prediction) < work(b.prediction);
-  }
-  static double work(const Prediction &p) {
-    return p.compute + p.issue + p.shared + p.fabric + p.memory + p.latency;
-  }
-};
-
-/// Powers of two from `low` to `high`.
-SmallVector<int> powers(int64_t low, int64_t high) {
-  SmallVector<int> all;
-  for (int64_t v = low; v <= high; v *= 2)
-    all.push_back(static_cast<int>(v));
-  return all;
-}
-
-/// No tile needs to be larger than what it covers.
-int64_t covering(int64_t extent, int64_t least) {
-  int64_t tile = least;
-  while (tile < extent && tile < DeviceFacts::threadsPerBlock)
-    tile *= 2;
-  return tile;
-}
-
 /// Tiles of one round that lie nearly in a square share most.
 int groupOf(double together, int tileM, int tileN) {
   return std::max(1, static_cast<int>(std::lround(std::sqrt(together * tileN / tileM))));
@@ -315,72 +277,6 @@ kiln::cuda::chooseTensorMatMul(const DeviceFacts &device, Unit unit, const MatMu
                 break;
               offerMatMul(best, device, demand, config, unit);
             }
-  return best.best;
-}
-
-std::optional<Choice<RowConfig>> kiln::cuda::chooseRows(const DeviceFacts &device, int64_t rows,
-                                                        int64_t columns, int widestVector,
-                                                        int elementBytes, int resultBytes) {
-  Best<RowConfig> best;
-  for (int threadsPerRow : powers(1, DeviceFacts::threadsPerBlock))
-    for (int rowsPerBlock : powers(1, DeviceFacts::threadsPerBlock / threadsPerRow))
-      for (int vector : powers(1, widestVector)) {
-        // As many vectors as the row needs, or as registers hold.
-        int vectors = static_cast<int>(
-            std::min<int64_t>(ceilDiv(columns, static_cast<int64_t>(threadsPerRow) * vector), 64));
-        while (vectors > 1 && vectors * vector > 64)
-          --vectors;
-        RowConfig config{threadsPerRow, rowsPerBlock, vectors, vector};
-        bool fits = config.capacity() >= columns;
-        if (!config.legal() || (!fits && rowsPerBlock > 1))
-          continue;
-        Work work;
-        work.shape = config.launch(rows);
-        work.registers = vectors * vector + 32;
-        work.traffic = rowTraffic(rows, columns, fits ? 1 : 2, elementBytes, resultBytes);
-        work.bytesInFlight = std::max(1, (fits ? vectors : 1) * vector * elementBytes);
-        // Lanes that hold nothing issue all the same: about twelve instructions an element, eight
-        // a vector, and twenty for each meeting of a row's threads.
-        int64_t held = fits ? config.capacity()
-                            : roundUp(columns, static_cast<int64_t>(threadsPerRow) * vector);
-        work.instructions = static_cast<double>(work.shape.blocks[0] * rowsPerBlock) *
-                            (static_cast<double>(held) * (12 + 8.0 / vector) / warpLanes +
-                             40.0 * std::max(1.0, threadsPerRow / double(warpLanes)));
-        // Lanes of several rows: each row's part in sectors of its own.
-        work.coalescing = std::min(1.0, threadsPerRow * vector * elementBytes / 32.0);
-        // Each trip of the loop of a long row waits, and so do two barriers.
-        work.memoryWaits = fits ? 1 : static_cast<double>(held) / (threadsPerRow * vector);
-        work.cacheWaits = threadsPerRow > warpLanes ? 0.5 : 0.25;
-        Choice<RowConfig> choice{config, 1, 1, predict(device, work), 0};
-        choice.seconds = choice.prediction.seconds();
-        best.offer(choice);
-      }
-  return best.best;
-}
-
-std::optional<Choice<PointwiseConfig>> kiln::cuda::choosePointwise(const DeviceFacts &device,
-                                                                   int64_t rows, int64_t columns,
-                                                                   int widestVector, int operands,
-                                                                   int elementBytes) {
-  Best<PointwiseConfig> best;
-  for (int threads : powers(warpLanes, DeviceFacts::threadsPerBlock))
-    for (int vector : powers(1, widestVector))
-      for (int perThread : powers(1, 16)) {
-        PointwiseConfig config{threads, vector, perThread};
-        if (!config.legal() || columns % vector != 0)
-          continue;
-        Work work;
-        work.shape = config.launch(rows, columns);
-        work.registers = operands * vector * perThread + 24;
-        int64_t bytes = rows * columns * elementBytes;
-        work.traffic = {bytes * operands, bytes, bytes * operands, bytes};
-        work.bytesInFlight = operands * vector * perThread * elementBytes;
-        work.instructions = static_cast<double>(ceilDiv(rows * columns, warpLanes)) *
-                            (2 * operands + (4.0 * operands + 8) / vector);
-        Choice<PointwiseConfig> choice{config, 1, 1, predict(device, work), 0};
-        choice.seconds = choice.prediction.seconds();
-        best.offer(choice);
-      }
   return best.best;
 }
 

@@ -25,19 +25,42 @@ using namespace kiln;
 // Architectures
 //===----------------------------------------------------------------------===//
 
-static constexpr StringLiteral architectures[] = {"sm_75",  "sm_80",  "sm_86",   "sm_89", "sm_90",
-                                                  "sm_90a", "sm_100", "sm_100a", "sm_120"};
+namespace {
+struct Known {
+  StringLiteral name;
+  /// The first nvcc that knows it, by NVIDIA's release notes, but at least 12.0:
+  /// kernels use what its headers of half types have.
+  unsigned major, minor;
+};
+} // namespace
 
-ArrayRef<StringLiteral> CudaArchitecture::known() { return architectures; }
+static constexpr Known architectures[] = {{"sm_75", 12, 0},  {"sm_80", 12, 0},   {"sm_86", 12, 0},
+                                          {"sm_89", 12, 0},  {"sm_90", 12, 0},   {"sm_90a", 12, 0},
+                                          {"sm_100", 12, 8}, {"sm_100a", 12, 8}, {"sm_120", 12, 8}};
 
 Expected<CudaArchitecture> CudaArchitecture::parse(StringRef name) {
-  if (!is_contained(architectures, name))
-    return createStringError("unknown architecture '" + name +
-                             "'; known: " + join(ArrayRef(architectures), ", "));
+  StringRef digits = name;
+  bool isPtx = digits.consume_front("compute_");
+  if (!isPtx)
+    digits.consume_front("sm_");
+  const Known *known = find_if(architectures, [&](const Known &k) {
+    return name == (isPtx ? "compute_" + digits : Twine(k.name)).str() &&
+           k.name.drop_front(StringRef("sm_").size()) == digits;
+  });
+  if (known == std::end(architectures)) {
+    std::string list;
+    for (const Known &k : architectures)
+      list += (list.empty() ? "" : ", ") + k.name.str();
+    return createStringError("unknown architecture '" + name + "'; known: " + list +
+                             "; compute_80, for one, for PTX");
+  }
+  if (isPtx && !isDigit(digits.back()))
+    return createStringError("'" + name + "': what is for " + known->name +
+                             " alone runs on no later device; write compute_" + digits.drop_back());
   CudaArchitecture result;
   result.name = name.str();
-  StringRef digits = name;
-  digits.consume_front("sm_");
+  result.isPtx = isPtx;
+  result.firstNvcc = VersionTuple(known->major, known->minor);
   digits.consumeInteger(10, result.number);
   return result;
 }
@@ -111,6 +134,15 @@ Expected<std::string> CudaToolchain::nvcc() const {
   return nvccPath;
 }
 
+VersionTuple CudaToolchain::version() const {
+  // "Cuda compilation tools, release 13.0, V13.0.88"
+  VersionTuple version;
+  StringRef text = StringRef(nvccVersion).split(" release ").second;
+  if (version.tryParse(text.take_while([](char c) { return isDigit(c) || c == '.'; })))
+    return {};
+  return version;
+}
+
 std::string CudaToolchain::headers() const {
   if (const char *folder = std::getenv("KILN_CUDA_HEADERS"))
     return folder;
@@ -125,12 +157,8 @@ std::string CudaToolchain::headers() const {
 // Compiling
 //===----------------------------------------------------------------------===//
 
-static constexpr StringLiteral nvccFlags[] = {"-std=c++17",
-                                              "-O3",
-                                              "-cubin",
-                                              "-fmad=false",
-                                              "-Wno-deprecated-gpu-targets",
-                                              "--expt-relaxed-constexpr"};
+static constexpr StringLiteral nvccFlags[] = {
+    "-std=c++17", "-O3", "-fmad=false", "-Wno-deprecated-gpu-targets", "--expt-relaxed-constexpr"};
 
 /// -ffp-contract=off and -fmad=false: sums of products mean the same on both.
 static constexpr StringLiteral simulatorFlags[] = {
@@ -167,56 +195,134 @@ std::string CudaToolchain::simulatorIdentity() const {
   return join(ArrayRef(simulatorFlags), " ") + headerDigest;
 }
 
-/// Runs a compiler on a text, in a folder of its own.
-static Expected<std::string> run(StringRef program, std::vector<std::string> arguments,
-                                 StringRef text, StringRef source, StringRef result) {
-  SmallString<128> folder;
-  if (std::error_code code = sys::fs::createUniqueDirectory("kiln-cuda", folder))
-    return createStringError(code, "cannot make a temporary folder: " + code.message());
-  scope_exit cleanup([&] { sys::fs::remove_directories(folder); });
-  auto at = [&](StringRef name) {
+namespace {
+/// A temporary folder in which one tool runs.
+class ToolFolder {
+public:
+  ToolFolder() : problem(sys::fs::createUniqueDirectory("kiln-cuda", folder)) {}
+  ~ToolFolder() {
+    if (!problem)
+      sys::fs::remove_directories(folder);
+  }
+  ToolFolder(const ToolFolder &) = delete;
+  ToolFolder &operator=(const ToolFolder &) = delete;
+
+  std::string at(StringRef name) const {
     SmallString<128> path(folder);
     sys::path::append(path, name);
     return std::string(path);
-  };
-  std::string input = at(source), output = at(result), log = at("log");
-  {
+  }
+  Error write(StringRef name, StringRef bytes) const {
+    if (problem)
+      return createStringError(problem, "cannot make a temporary folder: " + problem.message());
     std::error_code code;
-    raw_fd_ostream file(input, code);
-    file << text;
+    raw_fd_ostream file(at(name), code);
+    file << bytes;
     file.close();
-    if (code || file.has_error())
-      return createStringError("cannot write '" + input + "'");
+    if (!code && !file.has_error())
+      return Error::success();
+    file.clear_error();
+    return createStringError("cannot write '" + at(name) + "'");
   }
-  arguments.insert(arguments.begin(), program.str());
-  arguments.insert(arguments.end(), {input, "-o", output});
-  SmallVector<StringRef> command(arguments.begin(), arguments.end());
-  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log), StringRef(log)};
-  std::string problem;
-  int code = sys::ExecuteAndWait(program, command, std::nullopt, redirects,
-                                 /*SecondsToWait=*/600, 0, &problem);
-  if (code != 0) {
+  Expected<std::string> read(StringRef name) const {
+    auto bytes = MemoryBuffer::getFile(at(name));
+    if (!bytes)
+      return createStringError("there is no '" + name + "'");
+    return (*bytes)->getBuffer().str();
+  }
+
+  /// What the program says.
+  Expected<std::string> run(StringRef program, ArrayRef<std::string> arguments) const {
+    SmallVector<StringRef> command{program};
+    command.append(arguments.begin(), arguments.end());
+    std::string log = at("log"), text;
+    std::optional<StringRef> redirects[] = {StringRef(""), StringRef(log), StringRef(log)};
+    int code = sys::ExecuteAndWait(program, command, std::nullopt, redirects,
+                                   /*SecondsToWait=*/600, 0, &text);
     auto said = MemoryBuffer::getFile(log);
-    return createStringError(
-        (problem.empty() ? program + " failed" : Twine(problem)) +
-        (said ? ":\n" + StringRef((*said)->getBuffer()).take_front(4000).rtrim() : Twine("")));
+    StringRef output = said ? (*said)->getBuffer().rtrim() : "";
+    if (code == 0)
+      return output.str();
+    if (text.empty())
+      text = (program + " failed").str();
+    return createStringError(text + (output.empty() ? "" : ":\n") + output.take_front(4000));
   }
-  auto bytes = MemoryBuffer::getFile(output);
-  if (!bytes)
-    return createStringError(program + " wrote no '" + result + "'");
-  return (*bytes)->getBuffer().str();
+
+private:
+  SmallString<128> folder;
+  std::error_code problem;
+};
+} // namespace
+
+/// "ptxas info    : Used 32 registers, used 1 barriers, 512 bytes smem"
+static unsigned numberBefore(StringRef text, StringRef words) {
+  unsigned number = 0;
+  size_t at = text.find(words);
+  if (at == StringRef::npos)
+    return 0;
+  StringRef before = text.take_front(at).rtrim();
+  before = before.take_back(before.size() - before.find_last_not_of("0123456789") - 1);
+  return before.getAsInteger(10, number) ? 0 : number;
 }
 
-Expected<std::string> CudaToolchain::compile(StringRef text,
-                                             const CudaArchitecture &architecture) const {
+std::optional<KernelResources> kiln::parseKernelResources(StringRef report) {
+  report = report.substr(report.find("Compiling entry function"));
+  if (!report.contains(" registers"))
+    return std::nullopt;
+  KernelResources result;
+  result.registers = numberBefore(report, " registers");
+  result.stackBytes = numberBefore(report, " bytes stack frame");
+  result.spillBytes =
+      numberBefore(report, " bytes spill stores") + numberBefore(report, " bytes spill loads");
+  result.staticSharedBytes = numberBefore(report, " bytes smem");
+  return result;
+}
+
+Expected<CudaCode> CudaToolchain::compile(StringRef text, const CudaArchitecture &architecture,
+                                          bool keepPtx) const {
   auto program = nvcc();
   if (!program)
     return program.takeError();
+  ToolFolder place;
+  if (Error error = place.write("kernel.cu", text))
+    return error;
   std::vector<std::string> arguments(std::begin(nvccFlags), std::end(nvccFlags));
   arguments.push_back("-arch=" + architecture.name);
   for (StringRef folder : headerFolders)
     arguments.push_back("-I" + headers() + folder.str());
-  return run(*program, arguments, text, "kernel.cu", "kernel.cubin");
+  if (!architecture.isPtx)
+    arguments.insert(arguments.end(), {"-Xptxas", "-v"});
+  if (keepPtx && !architecture.isPtx)
+    arguments.insert(arguments.end(), {"--keep", "--keep-dir", place.at("")});
+  StringRef result = architecture.isPtx ? "image.ptx" : "image.cubin";
+  arguments.insert(arguments.end(), {architecture.isPtx ? "-ptx" : "-cubin", place.at("kernel.cu"),
+                                     "-o", place.at(result)});
+  auto said = place.run(*program, arguments);
+  if (!said)
+    return said.takeError();
+  auto image = place.read(result);
+  if (!image)
+    return image.takeError();
+  CudaCode code{std::move(*image), architecture.isPtx ? "" : std::move(*said), ""};
+  if (architecture.isPtx)
+    code.ptx = code.image;
+  else if (keepPtx) {
+    auto ptx = place.read("kernel.ptx");
+    if (!ptx)
+      return ptx.takeError();
+    code.ptx = std::move(*ptx);
+  }
+  return code;
+}
+
+Expected<std::string> CudaToolchain::disassemble(StringRef cubin) const {
+  std::string program = findProgram("nvdisasm");
+  if (program.empty())
+    return createStringError("there is no nvdisasm beside nvcc or in $PATH");
+  ToolFolder place;
+  if (Error error = place.write("kernel.cubin", cubin))
+    return error;
+  return place.run(program, {"-c", place.at("kernel.cubin")});
 }
 
 Expected<std::string> CudaToolchain::compileForSimulator(StringRef text, StringRef kernel) const {
@@ -235,7 +341,13 @@ Expected<std::string> CudaToolchain::compileForSimulator(StringRef text, StringR
     include = std::string(sys::path::parent_path(sys::path::parent_path(nvccPath)));
   if (!include.empty())
     arguments.insert(arguments.end(), {"-isystem", include + "/include"});
-  std::string whole =
-      (text + "\n#include \"kiln/cudasim/Module.h\"\nKILN_SIM_KERNEL(" + kernel + ");\n").str();
-  return run(compiler, arguments, whole, "kernel.cpp", "kernel.so");
+  ToolFolder place;
+  if (Error error = place.write(
+          "kernel.cpp",
+          (text + "\n#include \"kiln/cudasim/Module.h\"\nKILN_SIM_KERNEL(" + kernel + ");\n")
+              .str()))
+    return error;
+  arguments.insert(arguments.end(), {place.at("kernel.cpp"), "-o", place.at("kernel.so")});
+  auto said = place.run(compiler, arguments);
+  return said ? place.read("kernel.so") : said.takeError();
 }

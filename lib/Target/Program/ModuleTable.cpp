@@ -161,9 +161,9 @@ Constant *kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &lay
     launches.push_back(w.record({w.text(launch.kernel), w.text(launch.nodes)}));
     launchSteps.push_back(w.u32(launch.step));
   }
-  for (auto [i, weight] : llvm::enumerate(layout.weights))
-    weights.push_back(w.record({w.text("w" + std::to_string(i)), w.u64(weight.offset),
-                                w.u64(weight.bytes), w.u32(weight.crc32c), w.u32(0)}));
+  for (const auto &weight : layout.weights)
+    weights.push_back(w.record({w.text(weight.name), w.u64(weight.offset), w.u64(weight.bytes),
+                                w.u32(weight.crc32c), w.u32(0)}));
   for (const std::string &text : layout.constraints)
     constraints.push_back(w.text(text));
 

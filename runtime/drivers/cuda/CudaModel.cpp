@@ -48,11 +48,11 @@ static int ordinalOf(const char *device) {
 }
 
 /// 80 for "sm_80"; 0 for others. What follows the number ("a") is in `suffix`.
-static int architectureOf(const char *text, char *suffix = nullptr) {
-  if (std::strncmp(text, "sm_", 3) != 0)
+static int architectureOf(const char *text, char *suffix = nullptr, const char *prefix = "sm_") {
+  if (std::strncmp(text, prefix, std::strlen(prefix)) != 0)
     return 0;
   int number = 0;
-  for (text += 3; *text >= '0' && *text <= '9' && number < 1000; ++text)
+  for (text += std::strlen(prefix); *text >= '0' && *text <= '9' && number < 1000; ++text)
     number = 10 * number + (*text - '0');
   if (suffix)
     *suffix = *text;
@@ -185,17 +185,19 @@ const kiln_module_image *CudaModel::imageOf(uint32_t kernel) const {
     if (isSimulator) {
       score = image.kind == KILN_MODULE_IMAGE_SIM;
     } else if (image.kind == KILN_MODULE_IMAGE_PTX) {
-      score = 1;
+      // The driver compiles what is for this device or an older one.
+      int number = architectureOf(image.arch, nullptr, "compute_");
+      score = number <= context().architecture ? number : 0;
     } else if (image.kind == KILN_MODULE_IMAGE_CUBIN) {
       // Within a major version, newer devices run code for older ones, but not
       // code that is for one device alone.
       char suffix;
       int number = architectureOf(image.arch, &suffix);
       if (number == context().architecture)
-        score = suffix ? 1001 : 1000;
+        score = suffix ? 2001 : 2000;
       else if (!suffix && number / 10 == context().architecture / 10 &&
                number < context().architecture)
-        score = 2 + number;
+        score = 1000 + number;
     }
     if (score > bestScore) {
       best = &image;

@@ -31,7 +31,11 @@ namespace kiln {
 
 struct DeviceKernel {
   std::string name;
+  /// What is said in front of the code; the code alone decides what it compiles to.
+  std::string comment;
   std::string text;
+  /// The ONNX nodes of its launches, in the program's order.
+  std::vector<std::string> nodes;
   KernelFacts facts;
   /// A template's name, or "generic".
   std::string algorithm;
@@ -48,6 +52,9 @@ struct DeviceKernel {
   std::optional<std::array<Expr, 3>> grid;
   /// How the configuration was chosen, with its numbers.
   std::string choice;
+  /// What the model of docs/cuda/scheduling.md says of a launch; sizes that only
+  /// the run knows count as TemplateWriter::guess has them.
+  std::optional<double> predictedSeconds;
 };
 
 /// The runtime's kernel for checks of weights (KILN_MODULE_CHECKSUM_KERNEL).
@@ -56,8 +63,9 @@ DeviceKernel checksumKernel();
 class TemplateWriter;
 /// Writes the kernel of an op by its template, or declines.
 using TemplateFn = std::optional<DeviceKernel> (*)(TemplateWriter &w);
-/// The templates by the name of their op.
-using TemplateTable = llvm::StringMap<TemplateFn>;
+/// The templates by the name of their op. Of those that take a kernel the one that
+/// is predicted to be quickest counts.
+using TemplateTable = llvm::StringMap<llvm::SmallVector<TemplateFn, 1>>;
 /// Asks every folder of Kernels; generated.
 void registerTemplates(TemplateTable &table);
 

@@ -16,9 +16,10 @@
 
 #include "kiln/Target/CUDA/DeviceFacts.h"
 #include "lib/Target/CUDA/Kernels/Attention/Attention.config.h"
-#include "lib/Target/CUDA/Kernels/Common/Rows.config.h"
+#include "lib/Target/CUDA/Kernels/Conv/Conv.config.h"
 #include "lib/Target/CUDA/Kernels/MatMul/MatMul.config.h"
 #include "lib/Target/CUDA/Kernels/Pointwise/Pointwise.config.h"
+#include "lib/Target/CUDA/Kernels/Reduction/Reduction.config.h"
 #include <optional>
 
 namespace kiln::cuda {
@@ -102,6 +103,25 @@ std::optional<Choice<TensorMatMulConfig>> chooseTensorMatMul(const DeviceFacts &
 std::optional<Choice<RowConfig>> chooseRows(const DeviceFacts &device, int64_t rows,
                                             int64_t columns, int widestVector, int elementBytes,
                                             int resultBytes);
+
+/// What kernels of one thread a result move and do; a warp a result is 32 threads.
+struct FlatDemand {
+  int64_t threads = 0;
+  double instructionsPerThread = 0;
+  Traffic traffic;
+  int registers = 32;
+  /// As in Work.
+  int bytesInFlight = 4;
+  double coalescing = 1, memoryWaits = 1, cacheWaits = 0;
+};
+std::optional<Choice<FlatConfig>> chooseFlat(const DeviceFacts &device, const FlatDemand &demand);
+/// [outer][length][columns] reduced over the middle.
+std::optional<Choice<ColumnConfig>> chooseColumns(const DeviceFacts &device, int64_t outers,
+                                                  int64_t length, int64_t columns, int elementBytes,
+                                                  int resultBytes);
+std::optional<Choice<DepthwiseConfig>> chooseDepthwise(const DeviceFacts &device,
+                                                       const ConvGeometry &geometry,
+                                                       int elementBytes, int resultBytes);
 std::optional<Choice<PointwiseConfig>> choosePointwise(const DeviceFacts &device, int64_t rows,
                                                        int64_t columns, int widestVector,
                                                        int operands, int elementBytes);

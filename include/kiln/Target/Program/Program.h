@@ -45,6 +45,9 @@ struct ProgramLayout {
   struct Weight {
     mlir::ElementsAttr value;
     mlir::StringAttr layout;
+    /// The initialiser's, or that of the node it was folded from; in an artefact
+    /// no two are equal.
+    std::string name;
     uint64_t offset = 0, bytes = 0;
     uint32_t crc32c = 0;
     /// Of the artefact's, which plans share.

@@ -29,6 +29,17 @@ struct LaunchShape {
   int sharedBytes = 0;
 };
 
+constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+/// Kernels whose threads share nothing: any number of whole warps is a block.
+struct FlatConfig {
+  int threads;
+
+  constexpr LaunchShape launch(int64_t allThreads) const {
+    return {{ceilDiv(allThreads, threads), 1, 1}, threads, 0};
+  }
+};
+
 /// Bytes that one launch moves between global memory and the multiprocessors: what the simulator
 /// counts, before any cache. `unique*` is what is left when nothing is moved twice.
 struct Traffic {
@@ -38,7 +49,6 @@ struct Traffic {
   int64_t uniqueWrittenBytes = 0;
 };
 
-constexpr int64_t ceilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 constexpr int64_t roundUp(int64_t a, int64_t b) { return ceilDiv(a, b) * b; }
 constexpr bool isPowerOfTwo(int64_t v) { return v > 0 && (v & (v - 1)) == 0; }
 

@@ -64,9 +64,11 @@ public:
                        "int(" + w.sizeText(columns) + "), " + extra.str() + prologue.functor +
                        ", " + epilogue + ");\n";
     const cuda::RowConfig &config = choice->config;
-    return w.finish(name, {{1, 1, 1}, config.threads(), 0},
-                    {Expr::ceilDiv(rows, config.rowsPerBlock), Expr(1), Expr(1)},
-                    choice->prediction.text(), body);
+    DeviceKernel made = w.finish(name, {{1, 1, 1}, config.threads(), 0},
+                                 {Expr::ceilDiv(rows, config.rowsPerBlock), Expr(1), Expr(1)},
+                                 choice->prediction.text(), body);
+    made.predictedSeconds = choice->seconds;
+    return made;
   }
 
   TemplateWriter &w;

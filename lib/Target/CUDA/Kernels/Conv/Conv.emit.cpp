@@ -111,5 +111,5 @@ void registerConvTemplate(TemplateTable &table);
 } // namespace kiln
 
 void kiln::registerConvTemplate(TemplateTable &table) {
-  table[ConvOp::getOperationName()] = emitConv;
+  table[ConvOp::getOperationName()].push_back(emitConv);
 }

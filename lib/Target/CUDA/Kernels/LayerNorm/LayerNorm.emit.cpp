@@ -31,6 +31,6 @@ void registerLayerNormTemplate(TemplateTable &table);
 } // namespace kiln
 
 void kiln::registerLayerNormTemplate(TemplateTable &table) {
-  table[StandardizeOp::getOperationName()] = emitNorm<StandardizeOp>;
-  table[RmsNormalizeOp::getOperationName()] = emitNorm<RmsNormalizeOp>;
+  table[StandardizeOp::getOperationName()].push_back(emitNorm<StandardizeOp>);
+  table[RmsNormalizeOp::getOperationName()].push_back(emitNorm<RmsNormalizeOp>);
 }

@@ -91,5 +91,5 @@ void registerMatMulTemplate(TemplateTable &table);
 } // namespace kiln
 
 void kiln::registerMatMulTemplate(TemplateTable &table) {
-  table[MatMulOp::getOperationName()] = emitMatMul;
+  table[MatMulOp::getOperationName()].push_back(emitMatMul);
 }

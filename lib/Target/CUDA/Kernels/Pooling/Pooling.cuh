@@ -19,6 +19,11 @@ struct MaxPool {
   __device__ __forceinline__ void add(float v) { value = Max{}(value, v); }
   __device__ __forceinline__ float result(int) const { return value; }
 };
+struct SumPool {
+  float sum = 0;
+  __device__ __forceinline__ void add(float v) { sum += v; }
+  __device__ __forceinline__ float result(int) const { return sum; }
+};
 struct AveragePool {
   float sum = 0;
   __device__ __forceinline__ void add(float v) { sum += v; }

@@ -63,18 +63,19 @@ static std::optional<DeviceKernel> emitReduction(TemplateWriter &w, StringRef co
   std::string combiner = ("kiln::cuda::" + combine).str();
   std::string functors = combiner + "{}, " + prologue->functor + ", " + functor + ");\n";
   if (!alongRows) {
-    // Warps that share a column's places: no more than there are.
-    constexpr int64_t mostWarps = 8;
-    int64_t places = w.guess(length);
-    int warps = 1;
-    while (2 * warps <= std::min(places, mostWarps))
-      warps *= 2;
-    return w.finish("Reduction", {{1, 1, 1}, warps * cuda::warpLanes, 0},
-                    {Expr::ceilDiv(columns, cuda::warpLanes), Expr(1), outer}, "",
-                    "  kiln::cuda::ReduceColumns<" + std::to_string(warps) + ", float, " +
-                        combiner + ", " + prologue->type + ", " + type + ">::run(" +
-                        prologue->input + ", out0, int(" + L + "), " + w.sizeText(columns) + ", " +
-                        functors);
+    auto choice =
+        cuda::chooseColumns(w.device, w.guess(outer), w.guess(length), w.guess(columns), 4, 4);
+    if (!choice)
+      return std::nullopt;
+    const cuda::ColumnConfig &c = choice->config;
+    DeviceKernel made = w.finish(
+        "Reduction", {{1, 1, 1}, c.threads(), 0},
+        {Expr::ceilDiv(columns, cuda::warpLanes), Expr(1), outer}, choice->prediction.text(),
+        "  kiln::cuda::ReduceColumns<" + std::to_string(c.warps) + ", float, " + combiner + ", " +
+            prologue->type + ", " + type + ">::run(" + prologue->input + ", out0, int(" + L +
+            "), " + w.sizeText(columns) + ", " + functors);
+    made.predictedSeconds = choice->seconds;
+    return made;
   }
   auto choice =
       cuda::chooseRows(w.device, w.guess(outer), w.guess(length), w.vectorOf(length), 4, 4);
@@ -82,12 +83,14 @@ static std::optional<DeviceKernel> emitReduction(TemplateWriter &w, StringRef co
     return std::nullopt;
   const cuda::RowConfig &c = choice->config;
   declareRowShape(w, c);
-  return w.finish("Reduction", {{1, 1, 1}, c.threads(), 0},
-                  {Expr::ceilDiv(outer, c.rowsPerBlock), Expr(1), Expr(1)},
-                  choice->prediction.text(),
-                  "  kiln::cuda::ReduceRows<Shape, float, " + combiner + ", " + prologue->type +
-                      ", " + type + ">::run(" + prologue->input + ", out0, " + w.sizeText(outer) +
-                      ", int(" + L + "), int(" + L + "), " + functors);
+  DeviceKernel made =
+      w.finish("Reduction", {{1, 1, 1}, c.threads(), 0},
+               {Expr::ceilDiv(outer, c.rowsPerBlock), Expr(1), Expr(1)}, choice->prediction.text(),
+               "  kiln::cuda::ReduceRows<Shape, float, " + combiner + ", " + prologue->type + ", " +
+                   type + ">::run(" + prologue->input + ", out0, " + w.sizeText(outer) + ", int(" +
+                   L + "), int(" + L + "), " + functors);
+  made.predictedSeconds = choice->seconds;
+  return made;
 }
 
 namespace kiln {
@@ -95,19 +98,14 @@ void registerReductionTemplate(TemplateTable &table);
 } // namespace kiln
 
 void kiln::registerReductionTemplate(TemplateTable &table) {
-  table[ReduceSumOp::getOperationName()] = [](TemplateWriter &w) {
-    return emitReduction<ReduceSumOp>(w, "Sum", false);
-  };
-  table[ReduceMeanOp::getOperationName()] = [](TemplateWriter &w) {
-    return emitReduction<ReduceMeanOp>(w, "Sum", true);
-  };
-  table[ReduceProdOp::getOperationName()] = [](TemplateWriter &w) {
-    return emitReduction<ReduceProdOp>(w, "Product", false);
-  };
-  table[ReduceMaxOp::getOperationName()] = [](TemplateWriter &w) {
-    return emitReduction<ReduceMaxOp>(w, "Max", false);
-  };
-  table[ReduceMinOp::getOperationName()] = [](TemplateWriter &w) {
-    return emitReduction<ReduceMinOp>(w, "Min", false);
-  };
+  table[ReduceSumOp::getOperationName()].push_back(
+      [](TemplateWriter &w) { return emitReduction<ReduceSumOp>(w, "Sum", false); });
+  table[ReduceMeanOp::getOperationName()].push_back(
+      [](TemplateWriter &w) { return emitReduction<ReduceMeanOp>(w, "Sum", true); });
+  table[ReduceProdOp::getOperationName()].push_back(
+      [](TemplateWriter &w) { return emitReduction<ReduceProdOp>(w, "Product", false); });
+  table[ReduceMaxOp::getOperationName()].push_back(
+      [](TemplateWriter &w) { return emitReduction<ReduceMaxOp>(w, "Max", false); });
+  table[ReduceMinOp::getOperationName()].push_back(
+      [](TemplateWriter &w) { return emitReduction<ReduceMinOp>(w, "Min", false); });
 }
