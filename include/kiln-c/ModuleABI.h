@@ -215,6 +215,12 @@ typedef struct kiln_module_image {
   uint32_t reserved; /* 0 */
 } kiln_module_image;
 
+/* A kernel of this name is the runtime's, for checks of weights; its slots are the
+ * bytes' address, their number, a checksum to go on from (0) and where a uint32 is,
+ * zero before the launch, to which the CRC32C is added. An extent is the number of
+ * bytes. */
+#define KILN_MODULE_CHECKSUM_KERNEL "kiln_checksum"
+
 struct kiln_module;
 
 /* The other plan of the same model, for a device. */

@@ -225,9 +225,10 @@ public:
 /// A tensor over memory of the caller's, which must outlive it.
 class View {
 public:
-  View(void *data, DLDataType type, std::vector<int64_t> dims) : shape(std::move(dims)) {
+  View(void *data, DLDataType type, std::vector<int64_t> dims, DLDevice place = {kDLCPU, 0})
+      : shape(std::move(dims)) {
     tensor.data = data;
-    tensor.device = {kDLCPU, 0};
+    tensor.device = place;
     tensor.dtype = type;
     tensor.ndim = int32_t(shape.size());
   }
@@ -272,7 +273,8 @@ public:
   uint64_t elements() const {
     return detail::countOf(tensor().shape, tensor().shape + tensor().ndim);
   }
-  /// Throws when the elements are of another type.
+  /// Throws when the elements are of another type. Of a device's memory (tensor()
+  /// says where it lies) the address is no use here.
   template <typename T> const T *data() const {
     DLDataType wanted = detail::typeOf<T>(), have = tensor().dtype;
     if (wanted.code != have.code || wanted.bits != have.bits)
@@ -296,11 +298,12 @@ public:
   }
 
   /// Into new memory.
-  std::vector<Output> run(std::vector<View> inputs) {
+  std::vector<Output> run(std::vector<View> inputs, kiln_run_options options = {}) {
+    options.struct_size = sizeof options;
     std::vector<DLTensor *> in = detail::pointers(inputs);
     uint32_t count = numOutputs();
     std::vector<DLManagedTensorVersioned *> out(count);
-    check(kiln_run_managed(handle, in.data(), uint32_t(in.size()), out.data(), count, nullptr),
+    check(kiln_run_managed(handle, in.data(), uint32_t(in.size()), out.data(), count, &options),
           kiln_session_error(handle));
     std::vector<Output> outputs;
     outputs.reserve(count);
@@ -310,16 +313,28 @@ public:
   }
 
   /// Into the caller's memory, which makes no allocation inside of Kiln.
-  void run(std::vector<View> inputs, std::vector<View> outputs) {
+  void run(std::vector<View> inputs, std::vector<View> outputs, kiln_run_options options = {}) {
+    options.struct_size = sizeof options;
     std::vector<DLTensor *> in = detail::pointers(inputs), out = detail::pointers(outputs);
-    check(
-        kiln_run(handle, in.data(), uint32_t(in.size()), out.data(), uint32_t(out.size()), nullptr),
-        kiln_session_error(handle));
+    check(kiln_run(handle, in.data(), uint32_t(in.size()), out.data(), uint32_t(out.size()),
+                   &options),
+          kiln_session_error(handle));
   }
+  /// For runs with KILN_RUN_ASYNC.
+  void wait() { check(kiln_session_wait(handle), kiln_session_error(handle)); }
+
+  /// Where it runs, and why there.
+  std::string device() const { return askForDevice().first; }
+  std::string deviceReason() const { return askForDevice().second; }
 
   kiln_pool *pool() const { return kiln_session_pool(handle); }
 
 private:
+  std::pair<const char *, const char *> askForDevice() const {
+    const char *name = "cpu", *why = "";
+    kiln_session_get_device(handle, &name, &why); // an older artefact has the CPU alone
+    return {name, why};
+  }
   uint32_t numOutputs() const {
     auto info = defaults<kiln_model_info>();
     kiln_model_get_info(owner, &info);

@@ -394,6 +394,7 @@ static void addRow(DeviceReport &report, const ImageJob &job, StringRef simulate
 
 bool Compilation::compileDeviceKernels() {
   PhaseTimer::Scope scope(timer, "nvcc");
+  device->kernels.push_back({{checksumKernel()}, std::vector<unsigned>(machines().size(), 0)});
   CudaToolchain toolchain(options.cuda.toolkit);
   std::vector<CudaArchitecture> architectures;
   if (!findArchitectures(toolchain, architectures))

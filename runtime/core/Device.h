@@ -21,6 +21,14 @@
 
 namespace kiln::rt {
 
+inline kiln_status_t failForFork(const char *device, ErrorText &error) {
+  return error.fail(
+      KILN_UNSUPPORTED,
+      "%s: CUDA works only in the process that has opened the device, this is a child "
+      "of it",
+      device);
+}
+
 /// Kernels move so many bytes at once: every buffer starts at a multiple of it.
 inline constexpr uint64_t kDeviceAlignment = 16;
 
@@ -68,10 +76,25 @@ public:
   /// `again`: the run was only recorded, and could not be: launch once more.
   virtual kiln_status_t endRun(bool succeeded, bool &again, ErrorText &error) = 0;
 
+  /// Compares checksums of `count` weights there, by their numbers in the plan's
+  /// table, between runs: `damaged` is the first that is not what it should be, or
+  /// the one behind the last. Waits.
+  virtual kiln_status_t checkWeights(uint32_t first, uint32_t count, uint32_t &damaged,
+                                     ErrorText &error) = 0;
+  /// Copies one from the host's again.
+  virtual kiln_status_t renewWeight(uint32_t index, ErrorText &error) = 0;
+
   virtual void destroy() = 0;
 
 protected:
   ~DeviceQueue() = default;
+};
+
+/// How far the checks of a device's weights have come, and bytes that runs have
+/// paid for.
+struct WeightWalk {
+  std::atomic<uint32_t> next{0};
+  std::atomic<uint64_t> credit{0};
 };
 
 /// A model on a device. Any thread.
@@ -89,6 +112,9 @@ public:
   virtual bool isForked() = 0;
   /// Which code was chosen, and why: "sm_80 cubin for an NVIDIA A100 (sm_80)".
   virtual const char *choice() = 0;
+  /// Bytes a nanosecond of checks of weights there; 0: it has no code for them.
+  virtual double checkSpeed() = 0;
+  WeightWalk walk;
   /// When it has no queue.
   virtual void destroy() = 0;
 

@@ -237,7 +237,7 @@ kiln_status_t Session::callDevice(Plan &plan) {
     // The caller's memory must be done with, whatever else has failed.
     ErrorText ignored;
     queue.finish(ignored);
-    deviceFault = status == KILN_DEVICE_FAILED || status == KILN_OUT_OF_MEMORY;
+    deviceFault = isDeviceFault(status);
     if (status == KILN_OUT_OF_MEMORY)
       device->giveBack();
   }

@@ -164,6 +164,8 @@ kiln_status_t Model::setUp(const kiln_model_options &options, ErrorText &error) 
 void Model::dropIfLost(OpenDevice &device) {
   if (!device.model || device.users || !device.model->isLost())
     return;
+  if (integrity)
+    integrity->detach(*device.model);
   device.model->destroy();
   device = {};
 }
@@ -183,10 +185,7 @@ kiln_status_t Model::openDevice(const char *name, DeviceModel *&device, ErrorTex
     PatientLock::Hold hold(deviceLock);
     for (OpenDevice &open : devices)
       if (open.model && open.model->isForked())
-        return error.fail(KILN_UNSUPPORTED,
-                          "%s: CUDA works only in the process that has opened the device, this is "
-                          "a child of it",
-                          open.model->name());
+        return failForFork(open.model->name(), error);
     if (OpenDevice *found = findDevice(name)) {
       ++found->users;
       device = found->model;
@@ -201,6 +200,7 @@ kiln_status_t Model::openDevice(const char *name, DeviceModel *&device, ErrorTex
   if (kiln_status_t status = driver->open(*module.device, name, &opened, error))
     return status;
   OpenDevice *place;
+  bool isNew = false;
   {
     PatientLock::Hold hold(deviceLock);
     place = findDevice(opened->name());
@@ -210,7 +210,7 @@ kiln_status_t Model::openDevice(const char *name, DeviceModel *&device, ErrorTex
       if (place == devices + kMostDevices)
         place = nullptr;
       else
-        place->model = std::exchange(opened, nullptr);
+        place->model = std::exchange(opened, nullptr), isNew = true;
     }
     if (place) {
       ++place->users;
@@ -220,6 +220,8 @@ kiln_status_t Model::openDevice(const char *name, DeviceModel *&device, ErrorTex
   }
   if (opened)
     opened->destroy();
+  if (isNew && integrity)
+    integrity->attach(*device);
   return place ? KILN_OK
                : error.fail(KILN_UNSUPPORTED, "a model can be open on %u devices at once",
                             kMostDevices);
@@ -242,11 +244,12 @@ void Model::noteDeviceFailure(const char *device, kiln_status_t status, const ch
 }
 
 Model::~Model() {
+  // It looks at devices, too.
+  if (integrity)
+    destroyObject(integrity);
   for (OpenDevice &device : devices)
     if (device.model)
       device.model->destroy();
-  if (integrity)
-    destroyObject(integrity);
   if (pool)
     pool->api->drop(pool);
 }

@@ -86,7 +86,7 @@ private:
     bool isDefault = false;
   };
   OpenDevice *findDevice(const char *name);
-  static void dropIfLost(OpenDevice &device);
+  void dropIfLost(OpenDevice &device);
 
   static constexpr uint32_t kMostDevices = 16;
   PatientLock deviceLock;

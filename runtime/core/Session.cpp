@@ -201,8 +201,7 @@ kiln_status_t Session::create(Model &model, const kiln_session_options *given,
     Session *made;
     status = make(model, options, chosen, reason, made);
     // The device is there, but has no room, or fails at once.
-    if (chosen && handsOver(options) &&
-        (status == KILN_DEVICE_FAILED || status == KILN_OUT_OF_MEMORY))
+    if (chosen && handsOver(options) && isDeviceFault(status))
       status = make(model, options, nullptr, reason, made);
     *session = made;
   }
@@ -436,6 +435,11 @@ kiln_status_t Session::countedRun() {
   return KILN_OK;
 }
 
+/// Whether a device that says so has failed.
+bool Session::isDeviceFault(kiln_status_t status) {
+  return status == KILN_DEVICE_FAILED || status == KILN_OUT_OF_MEMORY;
+}
+
 kiln_status_t Session::callWatched(Plan &plan) {
   Integrity &integrity = *model.integrity;
   if (kiln_status_t status = integrity.admit(error))
@@ -448,8 +452,13 @@ kiln_status_t Session::callWatched(Plan &plan) {
       return status;
     uint64_t elapsed = start ? pace.end(start) : 0;
     bool mended;
-    if (kiln_status_t status = integrity.afterRun(mends, elapsed, mended, error))
+    kiln_status_t status = device ? integrity.afterDeviceRun(*deviceModel, *device->queue, mends,
+                                                             elapsed, mended, error)
+                                  : integrity.afterRun(mends, elapsed, mended, error);
+    if (status != KILN_OK) {
+      deviceFault = device && isDeviceFault(status);
       return status;
+    }
     if (!mended) [[likely]]
       break;
     if (attempt == attempts)

@@ -176,6 +176,7 @@ private:
   /// The same under the eyes of the model's Integrity.
   kiln_status_t callWatched(Plan &plan);
   // DeviceRun.cpp
+  static bool isDeviceFault(kiln_status_t status);
   kiln_status_t enterDevice();
   kiln_status_t callDevice(Plan &plan);
   kiln_status_t launchOnDevice(Plan &plan);

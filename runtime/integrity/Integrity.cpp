@@ -13,6 +13,8 @@
 namespace kiln::rt {
 
 static constexpr uint64_t kMillisecond = 1000000;
+/// More bytes than weights can be.
+static constexpr uint64_t kEverything = UINT64_MAX;
 
 static void bump(std::atomic<uint64_t> &count, uint64_t by = 1) {
   count.fetch_add(by, std::memory_order_relaxed);
@@ -65,6 +67,7 @@ void Integrity::checkInBackground(void *opaque) {
   bool mended = false;
   uint64_t first = self.cursor.fetch_add(self.partsAtOnce, std::memory_order_relaxed);
   (void)self.checkParts(first, self.partsAtOnce, mended, error);
+  (void)self.checkDevices(self.partsAtOnce * WeightGuard::kPart, mended, error);
 }
 
 kiln_status_t Integrity::chooseOutputs(const kiln_integrity_options &options, ErrorText &error) {
@@ -113,22 +116,29 @@ kiln_status_t Integrity::mend(uint64_t part, bool &mended, ErrorText &error) {
   // Another thread may have been faster.
   if (!weights.isIntact(part, bytes)) {
     const char *name = module.weight_table[weights.weightOf(part)].name;
-    bump(damaged);
     status = weights.mend(weights.weightOf(part), reload, reloadUser, error);
-    // What stays damaged must not be used: no run before a check of everything.
-    bool opened = breaker.noteDamage(nanoseconds(), status != KILN_OK);
-    notify(KILN_EVENT_WEIGHT_DAMAGED, status, name,
-           status == KILN_OK ? "a weight changed in memory" : error.get(), weights.offsetOf(part));
-    if (status == KILN_OK) {
-      bump(reloaded);
-      notify(KILN_EVENT_WEIGHT_RELOADED, KILN_OK, name, "a weight was read again from its file", 0);
-    }
-    if (opened)
-      notifyBreaker(status == KILN_OK ? "damage came too often: the circuit breaker opens"
-                                      : "damage that stays: the circuit breaker opens");
+    noteMending(status, name, weights.offsetOf(part), "memory", error);
   }
   mended |= status == KILN_OK;
   return status;
+}
+
+void Integrity::noteMending(kiln_status_t status, const char *name, uint64_t offset,
+                            const char *place, const ErrorText &error) {
+  bump(damaged);
+  // What stays damaged must not be used: no run before a check of everything.
+  bool opened = breaker.noteDamage(nanoseconds(), status != KILN_OK);
+  TextBuilder text;
+  text.append("a weight changed in %s", place);
+  notify(KILN_EVENT_WEIGHT_DAMAGED, status, name, status == KILN_OK ? text.get() : error.get(),
+         offset);
+  if (status == KILN_OK) {
+    bump(reloaded);
+    notify(KILN_EVENT_WEIGHT_RELOADED, KILN_OK, name, "a weight was read again from its file", 0);
+  }
+  if (opened)
+    notifyBreaker(status == KILN_OK ? "damage came too often: the circuit breaker opens"
+                                    : "damage that stays: the circuit breaker opens");
 }
 
 kiln_status_t Integrity::checkParts(uint64_t first, uint64_t count, bool &mended,
@@ -174,8 +184,10 @@ kiln_status_t Integrity::check(uint64_t bytes, ErrorText &error) {
   uint64_t due = bytes / WeightGuard::kPart + (bytes % WeightGuard::kPart != 0);
   due = due ? std::min(due, parts) : parts;
   bool mended = false;
-  return parts ? checkParts(cursor.fetch_add(due, std::memory_order_relaxed), due, mended, error)
-               : KILN_OK;
+  kiln_status_t status =
+      parts ? checkParts(cursor.fetch_add(due, std::memory_order_relaxed), due, mended, error)
+            : KILN_OK;
+  return status == KILN_OK ? checkDevices(bytes ? bytes : kEverything, mended, error) : status;
 }
 
 kiln_status_t Integrity::probe(ErrorText &error) {
@@ -186,6 +198,8 @@ kiln_status_t Integrity::probe(ErrorText &error) {
   notifyBreaker("the circuit breaker is half open: all weights are checked");
   bool mended = false;
   kiln_status_t status = checkParts(0, weights.numParts(), mended, error);
+  if (status == KILN_OK)
+    status = checkDevices(kEverything, mended, error);
   breaker.endProbe(nanoseconds(), status == KILN_OK && !mended);
   if (breaker.state() == KILN_BREAKER_CLOSED) {
     notifyBreaker("all weights are whole: the circuit breaker closes");
@@ -196,6 +210,137 @@ kiln_status_t Integrity::probe(ErrorText &error) {
   return status != KILN_OK
              ? status
              : error.fail(KILN_CIRCUIT_OPEN, "weights were damaged again: runs are refused");
+}
+
+//===----------------------------------------------------------------------===//
+// Weights on devices
+//===----------------------------------------------------------------------===//
+
+Integrity::~Integrity() {
+  watcher.stop();
+  for (Attached &attached : devices)
+    if (attached.queue)
+      attached.queue->destroy();
+}
+
+void Integrity::attach(DeviceModel &device) {
+  ErrorText ignored;
+  DeviceQueue *queue;
+  if (!device.checkSpeed() || device.open(nullptr, &queue, ignored) != KILN_OK)
+    return;
+  {
+    Locked hold(attaching);
+    for (Attached &attached : devices)
+      if (!attached.queue) {
+        attached = {&device, std::exchange(queue, nullptr)};
+        break;
+      }
+  }
+  if (queue)
+    queue->destroy();
+}
+
+void Integrity::detach(DeviceModel &device) {
+  auto drop = [&] {
+    for (Attached &attached : devices)
+      if (attached.device == &device) {
+        attached.queue->destroy();
+        attached = {};
+      }
+  };
+  // In a child after fork nobody else is here, but may have been at that moment.
+  if (device.isForked())
+    return drop();
+  Locked hold(attaching);
+  drop();
+}
+
+kiln_status_t Integrity::checkDevices(uint64_t bytes, bool &mended, ErrorText &error) {
+  for (Attached &attached : devices) {
+    Locked hold(attaching);
+    if (!attached.queue || attached.device->isLost())
+      continue;
+    if (kiln_status_t status = checkDevice(*attached.device, *attached.queue, bytes, mended, error))
+      return status;
+  }
+  return KILN_OK;
+}
+
+kiln_status_t Integrity::checkDevice(DeviceModel &device, DeviceQueue &queue, uint64_t bytes,
+                                     bool &mended, ErrorText &error) {
+  const kiln_module &plan = *module.device->plan;
+  uint32_t total = plan.num_weights, first = 0, count = 0;
+  if (!total || !device.checkSpeed())
+    return KILN_OK;
+  if (bytes == kEverything) {
+    count = total;
+  } else {
+    // Whole weights, when enough has come together for the next one.
+    bytes += device.walk.credit.exchange(0, std::memory_order_relaxed);
+    first = device.walk.next.load(std::memory_order_relaxed) % total;
+    for (; count != total && plan.weight_table[(first + count) % total].size <= bytes; ++count)
+      bytes -= plan.weight_table[(first + count) % total].size;
+    device.walk.next.store((first + count) % total, std::memory_order_relaxed);
+    if (count != total)
+      bump(device.walk.credit, bytes);
+  }
+  uint32_t before = std::min(count, total - first);
+  if (kiln_status_t status = checkThere(queue, first, before, mended, error))
+    return status;
+  return checkThere(queue, 0, count - before, mended, error);
+}
+
+kiln_status_t Integrity::checkThere(DeviceQueue &queue, uint32_t first, uint32_t count,
+                                    bool &mended, ErrorText &error) {
+  const kiln_module &plan = *module.device->plan;
+  for (uint32_t end = first + count; first != end;) {
+    uint32_t found;
+    if (kiln_status_t status = queue.checkWeights(first, end - first, found, error))
+      return status;
+    for (; first != found; ++first)
+      bump(checkedBytes, plan.weight_table[first].size);
+    if (found == end)
+      break;
+    if (kiln_status_t status = mendThere(queue, found, mended, error))
+      return status;
+    ++first;
+  }
+  return KILN_OK;
+}
+
+kiln_status_t Integrity::mendThere(DeviceQueue &queue, uint32_t weight, bool &mended,
+                                   ErrorText &error) {
+  const kiln_module_weight &row = module.device->plan->weight_table[weight];
+  PatientLock::Hold hold(mending);
+  // What is copied must be whole itself.
+  kiln_status_t status = weightsThere.matchesTable(weight)
+                             ? KILN_OK
+                             : weightsThere.mend(weight, reload, reloadUser, error);
+  uint32_t found = weight;
+  if (status == KILN_OK)
+    status = queue.renewWeight(weight, error);
+  if (status == KILN_OK)
+    status = queue.checkWeights(weight, 1, found, error);
+  if (status == KILN_OK && found == weight)
+    status = error.fail(KILN_DAMAGED, "weight '%s' is damaged on the device as soon as it is there",
+                        row.name);
+  noteMending(status, row.name, row.offset, "a device's memory", error);
+  mended |= status == KILN_OK;
+  return status;
+}
+
+kiln_status_t Integrity::afterDeviceRun(DeviceModel &device, DeviceQueue &queue,
+                                        uint64_t mendsBefore, uint64_t elapsed, bool &mended,
+                                        ErrorText &error) {
+  mended = false;
+  kiln_status_t status = KILN_OK;
+  if (rate == KILN_CHECK_EVERY_RUN)
+    status = checkDevice(device, queue, kEverything, mended, error);
+  else if (rate == KILN_CHECK_ROLLING)
+    status = checkDevice(device, queue, uint64_t(double(elapsed) * kShare * device.checkSpeed()),
+                         mended, error);
+  mended |= mends() != mendsBefore;
+  return status;
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,8 @@
 #define KILN_RUNTIME_INTEGRITY_INTEGRITY_H
 
 #include "Breaker.h"
+#include "Device.h"
+#include "Threads.h"
 #include "Watcher.h"
 #include "WeightGuard.h"
 #include "kiln-c/Event.h"
@@ -40,7 +42,10 @@ private:
 /// One for a model, used by all of its sessions at once.
 class Integrity {
 public:
-  explicit Integrity(const kiln_module &module) : module(module), weights(module) {}
+  explicit Integrity(const kiln_module &module)
+      : module(module), weights(module),
+        weightsThere(module.device ? *module.device->plan : module) {}
+  ~Integrity();
 
   /// Compares all weights. Events go to `onEvent`, which may be null.
   kiln_status_t create(const kiln_integrity_options &options, kiln_event_fn onEvent, void *user,
@@ -58,6 +63,15 @@ public:
   /// 0: none. `mended`: it may have used damaged
   /// weights, which are whole again, and has to be made again.
   kiln_status_t afterRun(uint64_t mendsBefore, uint64_t elapsed, bool &mended, ErrorText &error);
+
+  /// The same of a device's copy, after a run in that queue. What is damaged there is
+  /// copied from the host's again, which is mended first where it must be.
+  kiln_status_t afterDeviceRun(DeviceModel &device, DeviceQueue &queue, uint64_t mendsBefore,
+                               uint64_t elapsed, bool &mended, ErrorText &error);
+  /// From now on checks that no session makes cover the device's copy too; until
+  /// then. Where there is no memory for it, they do not.
+  void attach(DeviceModel &device);
+  void detach(DeviceModel &device);
 
   /// Checks the next parts, at least so many bytes; 0: all.
   kiln_status_t check(uint64_t bytes, ErrorText &error);
@@ -77,6 +91,16 @@ private:
   kiln_status_t checkAfterRun(uint64_t elapsed, bool &mended, ErrorText &error);
   kiln_status_t checkParts(uint64_t first, uint64_t count, bool &mended, ErrorText &error);
   kiln_status_t mend(uint64_t part, bool &mended, ErrorText &error);
+  /// Counts and tells what came of a finding of damage in a weight.
+  void noteMending(kiln_status_t status, const char *name, uint64_t offset, const char *place,
+                   const ErrorText &error);
+  /// Checks weights of a device for so many bytes.
+  kiln_status_t checkDevice(DeviceModel &device, DeviceQueue &queue, uint64_t bytes, bool &mended,
+                            ErrorText &error);
+  kiln_status_t checkThere(DeviceQueue &queue, uint32_t first, uint32_t count, bool &mended,
+                           ErrorText &error);
+  kiln_status_t mendThere(DeviceQueue &queue, uint32_t weight, bool &mended, ErrorText &error);
+  kiln_status_t checkDevices(uint64_t bytes, bool &mended, ErrorText &error);
   void notify(kiln_event_kind kind, kiln_status_t status, const char *name, const char *text,
               uint64_t value);
   void notifyBreaker(const char *text);
@@ -87,6 +111,8 @@ private:
 
   const kiln_module &module;
   WeightGuard weights;
+  /// Of the device's plan, whose weights lie in the same section: for mending.
+  WeightGuard weightsThere;
   Breaker breaker;
   uint32_t rate = KILN_CHECK_NEVER;
   kiln_reload_fn reload = nullptr;
@@ -108,6 +134,14 @@ private:
   std::atomic<uint64_t> refused{0};
   std::atomic<uint64_t> notFinite{0};
   uint64_t partsAtOnce = 0;
+  /// Devices that weights were copied to, with a queue for checks.
+  struct Attached {
+    DeviceModel *device = nullptr;
+    DeviceQueue *queue = nullptr;
+  };
+  static constexpr uint32_t kMostDevices = 16;
+  Mutex attaching;
+  Attached devices[kMostDevices];
   /// Last, so that it ends before what it uses.
   Watcher watcher;
 };

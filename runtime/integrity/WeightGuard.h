@@ -44,6 +44,12 @@ public:
   /// threads may read it meanwhile: they see the old or the new. One at a time.
   kiln_status_t mend(uint32_t weight, kiln_reload_fn reload, void *user, ErrorText &error) const;
 
+  /// Whether a whole weight has the checksum of the table.
+  bool matchesTable(uint32_t weight) const {
+    const kiln_module_weight &row = module.weight_table[weight];
+    return crc32c(module.weights + row.offset, row.size) == row.crc32c;
+  }
+
   /// Of the pass in create().
   double bytesPerNanosecond() const { return speed; }
 

@@ -103,8 +103,11 @@ def mismatch_line(text):
 
 
 class Pipeline:
-    def __init__(self, build, tests, logs, scratch, variants=("static",), device=None):
+    def __init__(self, build, tests, logs, scratch, variants=("static",), device=None, arch=None, wrap=()):
         self.device = device
+        # A real device's code is for its architecture, a simulated one names it.
+        self.target = ["--target=cuda", f"--arch={arch}" if arch else f"--device={device}"] if device else []
+        self.wrap = list(wrap)
         self.kilnc = build / "bin/kilnc"
         self.kiln_run = build / "bin/kiln-run"
         self.tests, self.logs, self.scratch = tests, logs, scratch
@@ -121,7 +124,7 @@ class Pipeline:
         log.unlink(missing_ok=True)
         compiled = Process(
             [self.kilnc, model, "-o", artefact, "--header=", "-j", "1", "--json-diagnostics"]
-            + (["--target=cuda", f"--device={self.device}"] if self.device else [])
+            + self.target
         )
         said = [compiled.text()]
         result = self.judge_compilation(Result(name, variant, PASS), compiled, artefact)
@@ -159,7 +162,7 @@ class Pipeline:
         return result
 
     def run_set(self, result, test, artefact, data, threads, said):
-        command = [self.kiln_run, artefact, "--threads", threads]
+        command = [*self.wrap, self.kiln_run, artefact, "--threads", threads]
         if self.device:
             command += ["--device", self.device]
         if test["random"]:
@@ -180,7 +183,7 @@ class Pipeline:
 
     def run_random(self, result, test, command, data, said):
         """Compares shapes and types alone."""
-        folder = Path(f"{command[1]}.out")
+        folder = Path(f"{command[len(self.wrap) + 1]}.out")
         expected = json.loads((data / "shapes.json").read_text())
         count = len(list(data.glob("input_*.pb")))
         inputs = [f"--input={i}={data / f'input_{i}.pb'}" for i in range(count)]

@@ -284,6 +284,8 @@ Failure runModel(Runner &runner, const Options &options, Results &results, bool 
   if (Failure failure = runner.run())
     return failure;
   results.ran = true;
+  if (options.twin && runner.device() == "cpu" && options.device != "cpu")
+    std::fprintf(stderr, "kiln-run: note: the CPU runs it: %s\n", runner.deviceReason().c_str());
   results.outputs.resize(runner.outputSpecs().size());
   for (uint32_t i = 0; i != results.outputs.size(); ++i)
     if (Failure failure = runner.output(i, results.outputs[i].tensor))

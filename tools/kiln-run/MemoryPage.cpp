@@ -198,8 +198,8 @@ std::string memoryPage(const MemoryReport &report) {
           "its name.</p>\n" +
           drawArena(report);
   page += "<h2>Largest tensors</h2>\n" + largestTable(report);
-  page += "<h2>Pool over time</h2>\n<p>One step a run, from the session's start.</p>\n" +
-          drawPool(report);
+  page += "<h2>Pool over time</h2>\n<p>Memory of " + escaped(report.device) +
+          ". One step a run, from the session's start.</p>\n" + drawPool(report);
   if (!report.samples.empty())
     page += poolTable(report.samples.back());
   return page + "</body></html>\n";

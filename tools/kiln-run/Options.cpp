@@ -136,9 +136,15 @@ const Option kOptions[] = {
        options.threads = uint32_t(number);
        return {};
      }},
-    {"device", "D", "Device to run on: cpu, cuda:0, sim:sm_80; never replaced by another",
+    {"device", "D",
+     "Device to run on: cpu, cuda:0, sim:sm_80; never replaced by another but with --twin",
      [](Options &options, const std::string &value) -> Failure {
        options.device = value;
+       return {};
+     }},
+    {"twin", nullptr, "When the device fails or is not there, go on with the CPU's plan",
+     [](Options &options, const std::string &) -> Failure {
+       options.twin = true;
        return {};
      }},
     {"sim-report", "FILE",

@@ -22,6 +22,7 @@ struct Options {
   std::string outputDir;
   std::string json;
   std::string device;
+  bool twin = false;
   Tolerance tolerance;
   uint64_t bench = 0;
   uint32_t threads = 0;

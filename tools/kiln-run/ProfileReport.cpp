@@ -20,6 +20,14 @@ uint64_t totalOf(const LaunchProfile &profile) {
   return total;
 }
 
+/// Nothing of a CPU.
+std::string placeText(const LaunchProfile &profile) {
+  if (profile.device == "cpu")
+    return "";
+  return " on " + profile.device +
+         (profile.isSimulated() ? " (the simulator's own time, not a device's)" : "");
+}
+
 } // namespace
 
 std::string profileTable(const LaunchProfile &profile) {
@@ -33,9 +41,9 @@ std::string profileTable(const LaunchProfile &profile) {
   uint64_t total = totalOf(profile);
   uint64_t runs = std::max<uint64_t>(profile.runs, 1);
   char line[160];
-  std::snprintf(line, sizeof line, "%zu launches in %.3f us a run, over %llu runs\n", order.size(),
+  std::snprintf(line, sizeof line, "%zu launches in %.3f us a run, over %llu runs", order.size(),
                 double(total) / double(runs) * 1e-3, static_cast<unsigned long long>(runs));
-  std::string text = line;
+  std::string text = line + placeText(profile) + "\n";
   text += "  share  us/run   min us   max us  kernel  nodes\n";
   for (const kiln_profile_row *row : order) {
     std::snprintf(line, sizeof line, "%6.1f%% %7.2f %8.2f %8.2f  ",
@@ -50,6 +58,7 @@ std::string profileTable(const LaunchProfile &profile) {
 std::string profileJson(const LaunchProfile &profile, const std::string &model) {
   JsonWriter json;
   json.beginObject().key("format").value("kiln-profile 1.0").key("model").value(model);
+  json.key("device").value(profile.device).key("simulated").value(profile.isSimulated());
   json.key("runs").value(profile.runs).key("total_ns").value(totalOf(profile));
   json.key("launches").beginArray();
   for (const kiln_profile_row &row : profile.rows) {
@@ -66,7 +75,8 @@ std::string chromeTrace(const LaunchProfile &profile, const std::string &model) 
   JsonWriter json;
   json.beginObject().key("displayTimeUnit").value("ns").key("traceEvents").beginArray();
   json.beginObject().key("name").value("process_name").key("ph").value("M").key("pid").value(1);
-  json.key("args").beginObject().key("name").value(model).endObject().endObject();
+  json.key("args").beginObject().key("name").value(model + placeText(profile));
+  json.endObject().endObject();
   for (const kiln_trace_event &event : profile.events) {
     const kiln_profile_row &row = profile.rows[event.row];
     json.beginObject().key("name").value(row.kernel).key("cat").value("launch");

@@ -19,6 +19,10 @@ struct LaunchProfile {
   std::vector<kiln_profile_row> rows;
   std::vector<kiln_trace_event> events;
   uint64_t runs = 0;
+  /// Where they were timed.
+  std::string device;
+  /// The simulator's own time says nothing of a device.
+  bool isSimulated() const { return device.starts_with("sim:"); }
 };
 
 /// The slowest first, with each one's share.
@@ -29,6 +33,8 @@ std::string chromeTrace(const LaunchProfile &profile, const std::string &model);
 
 struct MemoryReport {
   std::string model;
+  /// Whose memory it is.
+  std::string device;
   kiln_memory_plan plan;
   std::vector<kiln_plan_buffer> buffers;
   /// The pool's figures, before the first run and after each.

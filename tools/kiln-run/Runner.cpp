@@ -148,7 +148,8 @@ Failure Runner::createSession(const Options &options) {
   sessionOptions.struct_size = sizeof sessionOptions;
   sessionOptions.device = options.device.empty() ? nullptr : options.device.c_str();
   sessionOptions.flags = (options.metrics.empty() ? 0 : KILN_SESSION_TIME_RUNS) |
-                         (options.profiles() ? KILN_SESSION_PROFILE : 0);
+                         (options.profiles() ? KILN_SESSION_PROFILE : 0) |
+                         (options.twin ? KILN_SESSION_TWIN : 0);
   // The latest runs of most models.
   sessionOptions.trace_events = options.profileTrace.empty() ? 0 : 1u << 16;
   samplesMemory = !options.memoryReport.empty();
@@ -162,9 +163,18 @@ Failure Runner::createSession(const Options &options) {
     kiln_model_error(model, reason, sizeof reason);
     return {exitCodeOf(status), reason};
   }
-  if (kiln_session_get_device(session, &usedDevice, &deviceChoice) != KILN_OK)
-    usedDevice = "cpu";
   return {};
+}
+
+std::pair<const char *, const char *> Runner::askForDevice() const {
+  const char *name = "cpu", *why = "";
+  kiln_session_get_device(session, &name, &why); // an older artefact has the CPU alone
+  return {name, why};
+}
+
+kiln_pool *Runner::pool() const {
+  kiln_pool *there = kiln_session_device_pool(session);
+  return there ? there : kiln_session_pool(session);
 }
 
 Failure Runner::find(const std::vector<const kiln_tensor_spec *> &specs, const char *kind,
@@ -356,7 +366,7 @@ void Runner::sampleMemory() {
   }
   kiln_pool_stats stats = {};
   stats.struct_size = sizeof stats;
-  kiln_pool_get_stats(kiln_session_pool(session), &stats);
+  kiln_pool_get_stats(pool(), &stats);
   samples.push_back(stats);
 }
 
@@ -373,11 +383,13 @@ Failure Runner::profile(LaunchProfile &profile) const {
   if (kiln_status_t status = kiln_session_trace(session, profile.events.data(), count, &count))
     return failed(status);
   profile.runs = profiledRuns;
+  profile.device = device();
   return {};
 }
 
 Failure Runner::memory(MemoryReport &report) const {
   report.model = modelInfo.name;
+  report.device = device();
   report.samples = samples;
   report.plan = {};
   report.plan.struct_size = sizeof report.plan;

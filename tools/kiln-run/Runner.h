@@ -41,8 +41,8 @@ public:
   const std::vector<const kiln_tensor_spec *> &outputSpecs() const { return outputs; }
   uint32_t threads() const { return usedThreads; }
   /// Where runs are made, and why there.
-  const char *device() const { return usedDevice; }
-  const char *deviceReason() const { return deviceChoice; }
+  std::string device() const { return askForDevice().first; }
+  std::string deviceReason() const { return askForDevice().second; }
   bool sealed() const { return kiln_artefact_is_sealed(artefact); }
   double openMilliseconds() const { return openTime; }
 
@@ -72,6 +72,9 @@ private:
   Failure readDataSet(const std::string &directory);
   Failure makeRandom(uint32_t index, uint64_t seed, const Options &options);
   Failure sizeOf(const kiln_dim_spec &dim, const kiln_tensor_spec &spec, int64_t &size) const;
+  /// A run may have changed it.
+  std::pair<const char *, const char *> askForDevice() const;
+  kiln_pool *pool() const;
   kiln_status_t callRun();
   void sampleMemory();
   Failure failed(kiln_status_t status) const;
@@ -82,8 +85,6 @@ private:
   kiln_session *session = nullptr;
   kiln_model_info modelInfo = {};
   uint32_t usedThreads = 1;
-  const char *usedDevice = "cpu";
-  const char *deviceChoice = "";
   double openTime = 0;
   double firstRunTime = 0;
   bool samplesMemory = false;

@@ -197,6 +197,31 @@ TEST_F(FaultTest, writeAfterRead) {
   EXPECT_EQ(f.thread[0] ^ f.other_thread[0], 32);
 }
 
+TEST_F(FaultTest, raceBetweenBlocks) {
+  // Whichever of two blocks comes first: its neighbour's read or write is the fault.
+  int readsLast = 0, writesLast = 0;
+  for (uint64_t seed = 1; seed <= 8; ++seed) {
+    kiln_sim_options options = {};
+    options.seed = seed;
+    start(options);
+    EXPECT_EQ(run("raceBetweenBlocks", 2, 32, 0, filled(64), filled(64)), CUDA_SUCCESS);
+    ASSERT_EQ(findings().size(), 2u) << sim().report();
+    for (const kiln_sim_finding &f : findings()) {
+      EXPECT_EQ(f.kind, KILN_SIM_RACE_BETWEEN_BLOCKS) << f.text;
+      const bool reads = f.where == lineOf("at raceBetweenBlocks");
+      (reads ? readsLast : writesLast)++;
+      EXPECT_EQ(f.where, lineOf(reads ? "at raceBetweenBlocks" : "other raceBetweenBlocks"));
+      EXPECT_EQ(f.other_where, lineOf(reads ? "other raceBetweenBlocks" : "at raceBetweenBlocks"));
+      EXPECT_EQ(f.block[0] + f.other_block[0], 1u) << f.text;
+      EXPECT_EQ(f.other_thread[0], -1);
+      EXPECT_NE(std::string(f.text).find("; the other: a thread of block ("), std::string::npos)
+          << f.text;
+    }
+  }
+  EXPECT_EQ(readsLast, 8);
+  EXPECT_EQ(writesLast, 8);
+}
+
 TEST_F(FaultTest, raceInWarp) {
   EXPECT_EQ(run("raceInWarp", 1, 32, 0, filled(32)), CUDA_SUCCESS);
   int races = 0;
@@ -285,7 +310,7 @@ TEST_F(FaultTest, scheduleDependent) {
 
 TEST_F(FaultTest, everyKindHasATest) {
   // The list of this file's tests; a new kind of finding changes the number.
-  EXPECT_EQ(int(KILN_SIM_FINDING_KINDS), 22);
+  EXPECT_EQ(int(KILN_SIM_FINDING_KINDS), 23);
 }
 
 TEST_F(FaultTest, deepStackHitsTheGuardPage) {

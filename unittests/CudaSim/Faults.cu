@@ -95,6 +95,13 @@ extern "C" __global__ void raceInWarp(float *out) {
   out[threadIdx.x] = s[threadIdx.x ^ 1]; // at raceInWarp
 }
 
+/// Each block's part, and then its neighbour's: no block waits for another.
+extern "C" __global__ void raceBetweenBlocks(float *out, float *sums) {
+  const int i = blockIdx.x * 32 + threadIdx.x;
+  out[i] = 1;                                           // other raceBetweenBlocks
+  sums[i] = out[(i + 32) % (gridDim.x * 32)] + sums[i]; // at raceBetweenBlocks
+}
+
 extern "C" __global__ void missingWait(float *out, const float *in) {
   float *s = reinterpret_cast<float *>(dynamicShared());
   cpAsync16(s + threadIdx.x * 4, in + threadIdx.x * 4, true); // other missingWait

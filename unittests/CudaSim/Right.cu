@@ -13,7 +13,7 @@ extern "C" __global__ void halfWarps(float *out) {
   s[threadIdx.x] = threadIdx.x;
   __syncwarp(mask);
   const float v = s[threadIdx.x ^ 1];
-  out[threadIdx.x] = v + __shfl_xor_sync(mask, v, 2);
+  out[blockIdx.x * 64 + threadIdx.x] = v + __shfl_xor_sync(mask, v, 2);
 }
 
 /// Neighbours' elements of 1 and 2 bytes in one word.
@@ -33,7 +33,7 @@ extern "C" __global__ void sharedAtomics(int *out) {
   __syncthreads();
   atomicAdd(&sum, static_cast<int>(threadIdx.x));
   __syncthreads();
-  out[threadIdx.x] = sum;
+  out[blockIdx.x * 128 + threadIdx.x] = sum;
 }
 
 /// A ring of two stages, as templates have it.
@@ -88,4 +88,26 @@ extern "C" __global__ void atomics(float *f, unsigned *u, __half2 *h) {
     expected = seen;
     seen = atomicCAS(u + 4, expected, expected + 2);
   } while (seen != expected);
+}
+
+/// Blocks leave their parts; the last one, by a counter, adds them up.
+extern "C" __global__ void lastBlockAdds(unsigned *parts, unsigned *counter, unsigned *sum) {
+  __shared__ bool isLast;
+  if (threadIdx.x == 0) {
+    parts[blockIdx.x] = blockIdx.x + 1;
+    __threadfence();
+    isLast = atomicInc(counter, gridDim.x - 1) == gridDim.x - 1;
+    if (isLast) {
+      unsigned total = 0;
+      for (unsigned i = 0; i != gridDim.x; ++i)
+        total += parts[i];
+      *sum = total;
+    }
+  }
+}
+
+/// Bytes of one word are different blocks'; all read the same bytes.
+extern "C" __global__ void byteNeighbours(unsigned char *out, const unsigned char *in) {
+  if (threadIdx.x == 0)
+    out[blockIdx.x] = in[0] + in[3] + blockIdx.x;
 }

@@ -26,7 +26,7 @@ protected:
 };
 
 TEST_P(RightTest, halfWarps) {
-  CUdeviceptr out = allocate(64 * 4);
+  CUdeviceptr out = allocate(2 * 64 * 4);
   ASSERT_EQ(launch("halfWarps", {2}, {64}, 0, out), CUDA_SUCCESS);
   const std::vector<float> got = download<float>(out, 64);
   for (int t = 0; t < 64; ++t)
@@ -40,7 +40,7 @@ TEST_P(RightTest, smallNeighbours) {
 }
 
 TEST_P(RightTest, sharedAtomics) {
-  CUdeviceptr out = allocate(128 * 4);
+  CUdeviceptr out = allocate(3 * 128 * 4);
   ASSERT_EQ(launch("sharedAtomics", {3}, {128}, 0, out), CUDA_SUCCESS);
   EXPECT_EQ(download<int>(out, 128)[5], 127 * 64);
 }
@@ -102,6 +102,20 @@ TEST_P(RightTest, atomics) {
   EXPECT_EQ(got[3], 0u);
   EXPECT_EQ(got[4], 128u);
   EXPECT_EQ(download<uint32_t>(h, 1)[0], 0x58005400u); // 64, 128 as halves
+}
+
+TEST_P(RightTest, lastBlockAdds) {
+  CUdeviceptr parts = upload(std::vector<unsigned>(9, 0)), sum = upload(std::vector<unsigned>{0});
+  CUdeviceptr counter = upload(std::vector<unsigned>{0});
+  ASSERT_EQ(launch("lastBlockAdds", {9}, {32}, 0, parts, counter, sum), CUDA_SUCCESS);
+  EXPECT_EQ(download<unsigned>(sum, 1)[0], 45u);
+}
+
+TEST_P(RightTest, byteNeighbours) {
+  CUdeviceptr in = upload(std::vector<unsigned char>{1, 0, 0, 2});
+  CUdeviceptr out = upload(std::vector<unsigned char>(7, 0));
+  ASSERT_EQ(launch("byteNeighbours", {7}, {32}, 0, out, in), CUDA_SUCCESS);
+  EXPECT_EQ(download<unsigned char>(out, 7), (std::vector<unsigned char>{3, 4, 5, 6, 7, 8, 9}));
 }
 
 INSTANTIATE_TEST_SUITE_P(Seeds, RightTest, ::testing::Values(1, 2, 3));

@@ -9,7 +9,9 @@
 // come last, and threads stride over them.
 //
 //===----------------------------------------------------------------------===//
-#include "kiln/cuda/Device.h"
+#include "kiln/cuda/Math.h"
+
+#include "Checksum/Checksum.cuh"
 
 #define FOR_UNITS(i)                                                                               \
   for (int64_t i = int64_t(blockIdx.x) * blockDim.x + threadIdx.x; i < units;                      \
@@ -52,4 +54,9 @@ extern "C" __global__ void deviceFind(const float *from, int64_t *found, int64_t
 extern "C" __global__ void deviceCopy(const int64_t *from, int64_t *to, int64_t units) {
   FOR_UNITS(i)
   to[i] = from[i];
+}
+
+extern "C" __global__ void kiln_checksum(const unsigned char *data, int64_t bytes, int64_t seed,
+                                         uint32_t *crc, int64_t) {
+  kiln::cuda::Checksum<128, 2048>::run(data, bytes, static_cast<uint32_t>(seed), crc);
 }

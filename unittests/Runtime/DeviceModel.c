@@ -22,10 +22,10 @@ __asm__(".pushsection .rodata\n"
         ".popsection\n");
 HIDDEN extern const char kiln_test_image[], kiln_test_image_end[];
 
-enum { MATMUL, RELU, AFFINE, FIND, COPY, KERNELS };
+enum { MATMUL, RELU, AFFINE, FIND, COPY, CHECKSUM, KERNELS };
 static const kiln_module_device_kernel deviceKernels[KERNELS] = {
     {"deviceMatmul", 4, 0}, {"deviceRelu", 3, 0}, {"deviceAffine", 3, 0},
-    {"deviceFind", 3, 0},   {"deviceCopy", 2, 0},
+    {"deviceFind", 3, 0},   {"deviceCopy", 2, 0}, {KILN_MODULE_CHECKSUM_KERNEL, 4, 0},
 };
 
 /* The size is read from the file's own headers. */
@@ -34,7 +34,7 @@ static const kiln_module_device_kernel deviceKernels[KERNELS] = {
 #define IMAGES(arch, kind)                                                                         \
   IMAGE(arch, kind, MATMUL, 64, 64), IMAGE(arch, kind, RELU, 64, 64),                              \
       IMAGE(arch, kind, AFFINE, 64, 64), IMAGE(arch, kind, FIND, 32, 1),                           \
-      IMAGE(arch, kind, COPY, 64, 64)
+      IMAGE(arch, kind, COPY, 64, 64), IMAGE(arch, kind, CHECKSUM, 128, 2048)
 static const kiln_module_image images[] = {IMAGES("sim", KILN_MODULE_IMAGE_SIM),
                                            IMAGES("sm_80", KILN_MODULE_IMAGE_CUBIN)};
 static const kiln_module_image foreignImages[] = {IMAGES("sm_90a", KILN_MODULE_IMAGE_CUBIN)};

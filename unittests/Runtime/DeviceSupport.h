@@ -173,6 +173,12 @@ protected:
     EXPECT_EQ(kiln_session_get_device(session, &name, &text), KILN_OK);
     return why ? text : name;
   }
+  kiln_integrity_stats integrity() {
+    kiln_integrity_stats stats = {};
+    stats.struct_size = sizeof stats;
+    EXPECT_EQ(kiln_model_get_integrity(model, &stats), KILN_OK);
+    return stats;
+  }
   kiln_metrics metrics() {
     kiln_metrics metrics = {};
     metrics.struct_size = sizeof metrics;

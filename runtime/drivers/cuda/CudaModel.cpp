@@ -126,7 +126,8 @@ static kiln_status_t configureSimulator(const char *library, const char *archite
     return error.fail(KILN_UNSUPPORTED, "no simulator: %s",
                       handle ? "it has no kilnSimConfigure" : dlerror());
   kiln_sim_options options = {};
-  options.struct_size = sizeof options;
+  // The rest is the environment's; an older simulator has less of it.
+  options.struct_size = offsetof(kiln_sim_options, device);
   options.architecture = architecture;
   return configure(&options) == 0
              ? KILN_OK
@@ -164,7 +165,9 @@ kiln_status_t CudaModel::setUp(const char *device, rt::ErrorText &error) {
   Context::Use use(context());
   if (kiln_status_t status = loadKernels(error))
     return status;
-  return uploadWeights(error);
+  if (kiln_status_t status = uploadWeights(error))
+    return status;
+  return verifyWeights(error);
 }
 
 //===----------------------------------------------------------------------===//
@@ -208,6 +211,10 @@ kiln_status_t CudaModel::loadKernels(rt::ErrorText &error) {
   if (!kernels.allocate(module.num_kernels))
     return error.fail(KILN_OUT_OF_MEMORY, "no memory for a model on a device");
   const kiln_module_image *chosen = nullptr;
+  checksumKernel = 0;
+  while (checksumKernel != module.num_kernels &&
+         std::strcmp(module.kernels[checksumKernel].name, KILN_MODULE_CHECKSUM_KERNEL) != 0)
+    ++checksumKernel;
   for (uint32_t i = 0; i != module.num_kernels; ++i) {
     const kiln_module_image *image = imageOf(i);
     if (!image) {
@@ -313,6 +320,37 @@ kiln_status_t CudaModel::uploadWeights(rt::ErrorText &error) {
   if (pinned)
     driver.cuMemFreeHost(pinned);
   return result == CUDA_SUCCESS ? KILN_OK : context().fail(result, "copying weights", error);
+}
+
+kiln_status_t CudaModel::verifyWeights(rt::ErrorText &error) {
+  const kiln_module &plan = *module.plan;
+  if (checksumKernel == module.num_kernels || !plan.num_weights)
+    return KILN_OK;
+  rt::DeviceQueue *queue;
+  if (kiln_status_t status = open(nullptr, &queue, error))
+    return status;
+  uint64_t bytes = 0;
+  for (uint32_t i = 0; i != plan.num_weights; ++i)
+    bytes += plan.weight_table[i].size;
+  uint64_t start = rt::nanoseconds();
+  uint32_t damaged = plan.num_weights, seen = plan.num_weights;
+  kiln_status_t status = queue->checkWeights(0, plan.num_weights, damaged, error);
+  uint64_t elapsed = rt::nanoseconds() - start;
+  // Below that, what was measured is mostly the launch.
+  constexpr uint64_t measurable = uint64_t(1) << 20;
+  speed = bytes >= measurable && elapsed ? double(bytes) / double(elapsed) : 1;
+  while (status == KILN_OK && damaged != plan.num_weights) {
+    if (seen == damaged)
+      status = error.fail(KILN_DAMAGED, "%s: weight '%s' does not arrive as it is", text.get(),
+                          plan.weight_table[damaged].name);
+    else
+      status = queue->renewWeight(damaged, error);
+    seen = damaged;
+    if (status == KILN_OK)
+      status = queue->checkWeights(damaged, plan.num_weights - damaged, damaged, error);
+  }
+  queue->destroy();
+  return status;
 }
 
 kiln_status_t CudaModel::open(void *stream, rt::DeviceQueue **queue, rt::ErrorText &error) {

@@ -36,6 +36,7 @@ public:
   DLDevice place() override { return {kDLCUDA, context().ordinal}; }
   bool isLost() override { return context().isLost(); }
   bool isForked() override { return context().isForked(); }
+  double checkSpeed() override { return speed; }
   void destroy() override { rt::destroyObject(this); }
   ~CudaModel();
 
@@ -45,6 +46,8 @@ public:
   DevicePool *pool = nullptr;
   uint8_t *weights = nullptr;
   rt::Array<LoadedKernel> kernels;
+  /// The one that computes checksums; module.num_kernels: there is none.
+  uint32_t checksumKernel = 0;
 
 private:
   kiln_status_t setUp(const char *device, rt::ErrorText &error);
@@ -54,7 +57,10 @@ private:
   /// The image of a kernel that this device takes; null when there is none.
   const kiln_module_image *imageOf(uint32_t kernel) const;
   kiln_status_t uploadWeights(rt::ErrorText &error);
+  /// What was copied there, by the device itself.
+  kiln_status_t verifyWeights(rt::ErrorText &error);
 
+  double speed = 0;
   bool isSimulator = false;
   rt::TextBuilder text, why;
 };

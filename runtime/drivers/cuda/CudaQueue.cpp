@@ -31,8 +31,9 @@ CudaQueue::~CudaQueue() {
       context.driver.cuStreamDestroy(own);
   }
   std::free(timings);
-  if (scratch)
-    model.pool->release(scratch);
+  for (void *memory : {scratch, sums})
+    if (memory)
+      model.pool->release(memory);
 }
 
 kiln_status_t CudaQueue::setUp(void *given, rt::ErrorText &error) {
@@ -73,10 +74,7 @@ kiln_status_t CudaQueue::checkStream(CUstream theirs, rt::ErrorText &error) {
 
 kiln_status_t CudaQueue::enter(void *given, rt::ErrorText &error) {
   if (context.isForked())
-    return error.fail(KILN_UNSUPPORTED,
-                      "%s: CUDA works only in the process that has opened the device, this is a "
-                      "child of it",
-                      context.name.get());
+    return rt::failForFork(context.name.get(), error);
   Context::Use use(context);
   auto *wanted = given ? static_cast<CUstream>(given) : usual;
   if (given)
@@ -355,6 +353,58 @@ kiln_status_t CudaQueue::endRun(bool succeeded, bool &again, rt::ErrorText &erro
     return KILN_OK;
   }
   return check(context.driver.cuGraphLaunch(entry->graph, stream), "the run", error);
+}
+
+//===----------------------------------------------------------------------===//
+// Weights
+//===----------------------------------------------------------------------===//
+
+kiln_status_t CudaQueue::checkWeights(uint32_t first, uint32_t count, uint32_t &damaged,
+                                      rt::ErrorText &error) {
+  const kiln_module &plan = *model.module.plan;
+  uint32_t end = damaged = first + count;
+  if (model.checksumKernel == model.module.num_kernels)
+    return KILN_OK;
+  if (kiln_status_t status = enter(nullptr, error))
+    return status;
+  Context::Use use(context);
+  if (!sums && !(sums = model.pool->allocate(kMostSums * sizeof(uint32_t))))
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory on the device for checksums");
+  for (uint32_t found[kMostSums]; first != end; first += count) {
+    count = std::min(end - first, kMostSums);
+    kiln_status_t status = check(context.driver.cuMemsetD32Async(addressOf(sums), 0, count, stream),
+                                 "checksums", error);
+    for (uint32_t i = 0; i != count && status == KILN_OK; ++i) {
+      const kiln_module_weight &weight = plan.weight_table[first + i];
+      const uint64_t args[] = {addressOf(model.weights) + weight.offset, weight.size, 0,
+                               addressOf(sums) + i * sizeof(uint32_t), 0};
+      if (weight.size)
+        status = launch(UINT32_MAX, model.checksumKernel, args, int64_t(weight.size), error);
+    }
+    if (status == KILN_OK)
+      status = download(found, sums, count * sizeof(uint32_t), error);
+    if (status == KILN_OK)
+      status = finish(error);
+    if (status != KILN_OK)
+      return status;
+    for (uint32_t i = 0; i != count; ++i)
+      if (found[i] != plan.weight_table[first + i].crc32c) {
+        damaged = first + i;
+        return KILN_OK;
+      }
+  }
+  return KILN_OK;
+}
+
+kiln_status_t CudaQueue::renewWeight(uint32_t index, rt::ErrorText &error) {
+  const kiln_module &plan = *model.module.plan;
+  const kiln_module_weight &weight = plan.weight_table[index];
+  if (kiln_status_t status = enter(nullptr, error))
+    return status;
+  if (kiln_status_t status =
+          upload(model.weights + weight.offset, plan.weights + weight.offset, weight.size, error))
+    return status;
+  return finish(error);
 }
 
 } // namespace kiln::cuda

@@ -40,6 +40,9 @@ public:
       current->onlyLaunches = false;
   }
   kiln_status_t endRun(bool succeeded, bool &again, rt::ErrorText &error) override;
+  kiln_status_t checkWeights(uint32_t first, uint32_t count, uint32_t &damaged,
+                             rt::ErrorText &error) override;
+  kiln_status_t renewWeight(uint32_t index, rt::ErrorText &error) override;
   void destroy() override { rt::destroyObject(this); }
 
 private:
@@ -69,6 +72,9 @@ private:
   rt::Profile *profile = nullptr;
   Timing *timings = nullptr;
   uint32_t numTimings = 0, usedTimings = 0;
+  /// Checksums of one turn, of so many weights.
+  static constexpr uint32_t kMostSums = 256;
+  void *sums = nullptr;
   void *scratch = nullptr;
   uint64_t scratchBytes = 0;
   /// Of a launch; room for those of every kernel.

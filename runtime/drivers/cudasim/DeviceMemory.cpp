@@ -43,14 +43,15 @@ size_t ByteBits::missing(uintptr_t at, size_t count, uintptr_t &first) const {
 bool DeviceMemory::reserve(size_t bytes) {
   bytes = (bytes + kPage - 1) / kPage * kPage;
   void *memory = map(bytes), *owners = map(bytes / kPage * 4), *launches = map(bytes / kPage * 4);
-  void *bits[3];
-  bool failed = !memory || !owners || !launches;
+  void *ofBlocks = map(bytes / 4 * sizeof(BlockCell)), *bits[3];
+  bool failed = !memory || !owners || !launches || !ofBlocks;
   for (void *&b : bits)
     failed |= !(b = map(bytes / 8));
   size = bytes;
   base = top = reinterpret_cast<uintptr_t>(memory);
   pageOwner = static_cast<uint32_t *>(owners);
   pageLaunch = static_cast<uint32_t *>(launches);
+  cells = static_cast<BlockCell *>(ofBlocks);
   read.attach(static_cast<uint64_t *>(bits[0]));
   written.attach(static_cast<uint64_t *>(bits[1]));
   initialised.attach(static_cast<uint64_t *>(bits[2]));
@@ -73,6 +74,7 @@ void DeviceMemory::release() {
   unmap(reinterpret_cast<void *>(base), size);
   unmap(pageOwner, size / kPage * 4);
   unmap(pageLaunch, size / kPage * 4);
+  unmap(cells, size / 4 * sizeof(BlockCell));
   for (ByteBits *b : {&read, &written, &initialised})
     unmap(b->word(0), size / 8);
   base = size = 0;
@@ -159,6 +161,7 @@ void DeviceMemory::touchPage(size_t page) {
     return;
   memset(read.word(page * kPage), 0, kPage / 8);
   memset(written.word(page * kPage), 0, kPage / 8);
+  memset(static_cast<void *>(cells + page * (kPage / 4)), 0, kPage / 4 * sizeof(BlockCell));
   touched.push_back(page);
   std::atomic_ref<uint32_t>(pageLaunch[page]).store(launch, std::memory_order_release);
 }

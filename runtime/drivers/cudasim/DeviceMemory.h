@@ -23,6 +23,14 @@ struct Allocation {
   const char *lastWriter = nullptr; // The last kernel that was launched with checks and wrote here.
 };
 
+/// Which blocks of a launch wrote and read four bytes of device memory. Blocks count
+/// from 1; 0: none. `...Bytes` say which of the four.
+struct BlockCell {
+  uint32_t writer, reader;
+  uint32_t writerPc : 27, atomic : 1, writerBytes : 4;
+  uint32_t readerPc : 27, severalReaders : 1, readerBytes : 4;
+};
+
 /// One bit for each byte of the arena. Blocks on several host threads set bits of
 /// one word, hence the atomics; most bits are set already.
 class ByteBits {
@@ -110,6 +118,8 @@ public:
     written.set(address - base, bytes);
     initialised.set(address - base, bytes);
   }
+  /// Of this launch; the address must have been noted as read or written.
+  BlockCell &cell(uintptr_t address) { return cells[(address - base) / 4]; }
   void countUnique(uint64_t &readBytes, uint64_t &writtenBytes) const;
   /// Names the kernel as writer of the allocations that it wrote since beginLaunch.
   void nameWriter(const char *kernel);
@@ -130,7 +140,8 @@ private:
   std::vector<Allocation> allocations;  // [0] is the empty one.
   std::map<uintptr_t, uint32_t> ranges; // Begin -> allocation, live and freed.
   uint32_t *pageOwner = nullptr;
-  uint32_t *pageLaunch = nullptr; // The launch for which the page's bits stand.
+  uint32_t *pageLaunch = nullptr; // The launch for which the page's bits and cells stand.
+  BlockCell *cells = nullptr;
   ByteBits read, written, initialised;
   uint32_t launch = 0;
   std::vector<size_t> touched;

@@ -26,6 +26,8 @@ CUresult allocate(DriverState &d, CUctx_st &context, CUdeviceptr *pointer, size_
   const uintptr_t address = s.memory.allocate(bytes, context.device);
   if (!address)
     return CUDA_ERROR_OUT_OF_MEMORY;
+  if (s.allocations == s.options.flip_allocation)
+    s.flipBase = address;
   used += bytes;
   d.highBytes[context.device] = std::max(d.highBytes[context.device], used);
   d.allocations[address] = &context;

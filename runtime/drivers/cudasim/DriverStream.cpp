@@ -125,8 +125,9 @@ CUresult perform(DriverState &d, CUctx_st &context, const Operation &o, CUstream
     const kiln_sim_options &f = s.options;
     if (s.launches == f.sticky_launch)
       return CUDA_ERROR_ILLEGAL_ADDRESS;
-    if (s.launches == f.flip_launch && memory.isLive(f.flip_address, 1))
-      *reinterpret_cast<unsigned char *>(f.flip_address) ^= 1u << f.flip_bit;
+    if (const uint64_t at = s.flipBase + f.flip_address;
+        s.launches == f.flip_launch && memory.isLive(at, 1))
+      *reinterpret_cast<unsigned char *>(at) ^= 1u << f.flip_bit;
     return CUresult(s.run(o.launch));
   }
   case OperationKind::Copy:

@@ -18,6 +18,7 @@ static void forget(Simulator &s) {
   s.report.clear();
   s.allocations = s.launchCalls = s.launches = s.enqueuedLaunches = s.calls = 0;
   s.writesUnseen = false;
+  s.flipBase = 0;
 }
 
 KILN_SIM_API int kilnSimConfigure(const kiln_sim_options *options) {

@@ -58,6 +58,8 @@ typedef struct kiln_sim_options {
   uint64_t flip_bit;
   uint64_t stall_launch; /* this launch's stream stands still for stall_milliseconds first */
   uint64_t stall_milliseconds;
+  /* flip_address counts from the beginning of the n-th allocation; 0: it is an address. */
+  uint64_t flip_allocation;
 } kiln_sim_options;
 
 typedef enum kiln_sim_finding_kind {

@@ -47,7 +47,8 @@ struct Launch {
 struct LaunchOptions {
   uint64_t seed = 1;
   bool checks = true;
-  uintptr_t watched = 0; // A byte of device memory whose last writer is asked for.
+  bool betweenBlocks = false; // Races between blocks are looked for.
+  uintptr_t watched = 0;      // A byte of device memory whose last writer is asked for.
 };
 
 struct LastWrite {

@@ -53,6 +53,7 @@ void Machine::begin(const Launch &newLaunch, const ModuleCopy &newCopy,
   cells.resize((staticBytes + kMaxDynamicShared) / 4 + 8);
   counts = {};
   result = {};
+  synchronised.clear();
   std::fill(std::begin(siteCache), std::end(siteCache), std::pair<uint64_t, Site *>{});
   for (unsigned d = 0; d < 3; ++d) {
     index[6 + d] = launch->block[d];
@@ -63,13 +64,14 @@ void Machine::begin(const Launch &newLaunch, const ModuleCopy &newCopy,
     l.index[0] = t % launch->block[0];
     l.index[1] = t / launch->block[0] % launch->block[1];
     l.index[2] = t / launch->block[0] / launch->block[1];
-    l.stack = stacks.start(t, enter);
+    l.stack = stacks.start(t, enter, l.watched);
     l.logged = l.groups = 0;
     l.copies.clear();
   }
   if (aborted) // Copies may be in flight still.
     std::fill(cells.begin(), cells.end(), Cell{});
   aborted = false;
+  main.watched.setToThread();
   current = &main;
 }
 
@@ -131,11 +133,14 @@ void Machine::switchTo(Lane *to) {
   if (from == to)
     return;
   current = to;
+  from->watched.leaveFor(to->watched);
   kilnSimSwitch(&from->stack, to->stack);
+  from->watched.arrive();
 }
 
 /// Where every fibre begins; it is used again for the next block.
 void Machine::enter() {
+  machine->current->watched.arrive();
   for (;;) {
     Machine &m = *machine;
     const Launch &launch = *m.launch;

@@ -26,6 +26,7 @@
 
 #include <memory>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 namespace kiln::cudasim {
@@ -69,7 +70,8 @@ struct AsyncCopy {
 
 struct Lane {
   void *stack = nullptr; // Where it stopped.
-  uint32_t pc = 0;       // Of its last meeting.
+  WatchedStack watched;
+  uint32_t pc = 0; // Of its last meeting.
   unsigned index[3] = {}, id = 0, logged = 0, groups = 0;
   Access *log = nullptr;
   std::vector<AsyncCopy> copies;
@@ -128,6 +130,9 @@ public:
   [[noreturn]] void trap(uint32_t pc);
   void find(kiln_sim_finding_kind kind, uint32_t pc, int thread, uint64_t address, unsigned bytes,
             int other = -1, uint32_t otherPc = 0, unsigned detail = 0);
+  /// The other party is a block, of which no thread is known.
+  void findBlock(uint32_t pc, int thread, uint64_t address, unsigned bytes, uint64_t otherBlock,
+                 uint32_t otherPc);
   uint32_t place(uintptr_t returnAddress) const { return returnAddress - copy->base; }
   uint64_t random() {
     state ^= state << 13;
@@ -173,6 +178,7 @@ private:
   void flush(unsigned warp);
   void shadowShared(const Access &x, unsigned thread);
   void shadowGlobal(const Access &x, unsigned thread);
+  void shadowBlocks(const Access &x, unsigned thread);
   void noteRead(Cell &cell, unsigned thread, unsigned bytes, uint32_t pc);
   bool isOrdered(uint32_t time, unsigned a, unsigned b) const;
   void countWarpOperation(const Access *const *accesses, const uint8_t *lanes, unsigned count);
@@ -196,6 +202,8 @@ private:
   bool aborted = false;
   LaunchResult result;
   std::pair<uint64_t, Site *> siteCache[1024];
+  /// Blocks with atomics in device memory so far.
+  std::unordered_set<uint32_t> synchronised;
 };
 
 /// The machine of this host thread while it runs blocks.

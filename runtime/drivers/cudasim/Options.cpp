@@ -60,6 +60,7 @@ constexpr Field kFields[] = {
     FIELD("FLIP_LAUNCH", flip_launch, 0),
     FIELD("FLIP_ADDRESS", flip_address, 0),
     FIELD("FLIP_BIT", flip_bit, 0),
+    FIELD("FLIP_ALLOCATION", flip_allocation, 0),
     FIELD("STALL_LAUNCH", stall_launch, 0),
     FIELD("STALL_MILLISECONDS", stall_milliseconds, 0),
 };

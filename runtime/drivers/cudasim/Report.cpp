@@ -107,6 +107,8 @@ void Report::describe(kiln_sim_finding &f, const Launch &launch, const RawFindin
   if (f.other_thread[0] >= 0)
     text += format("; the other: thread (%d,%d,%d)", f.other_thread[0], f.other_thread[1],
                    f.other_thread[2]);
+  else if (raw.otherBlock != raw.block)
+    text += "; the other: a thread";
   if (raw.otherBlock != raw.block)
     text += format(" of block (%u,%u,%u)", f.other_block[0], f.other_block[1], f.other_block[2]);
   if (*f.other_where)

@@ -94,6 +94,53 @@ void Machine::shadowShared(const Access &x, unsigned t) {
   }
 }
 
+void Machine::findBlock(uint32_t pc, int thread, uint64_t address, unsigned bytes,
+                        uint64_t otherBlock, uint32_t otherPc) {
+  find(KILN_SIM_RACE_BETWEEN_BLOCKS, pc, thread, address, bytes, -1, otherPc);
+  RawFinding &found = result.findings[uint64_t(KILN_SIM_RACE_BETWEEN_BLOCKS) << 32 | pc];
+  if (found.count == 1)
+    found.otherBlock = otherBlock;
+}
+
+/// Blocks of a launch have no order. Two that both use atomics are taken to have made
+/// one of their own, as those do of which the last adds up what the others left.
+void Machine::shadowBlocks(const Access &x, unsigned t) {
+  const auto kind = AccessKind(x.kind);
+  const uint32_t me = uint32_t(block) + 1;
+  if (kind == AccessKind::Atomic)
+    synchronised.insert(me);
+  auto races = [&](uint32_t other) {
+    return other != me && !(synchronised.count(me) && synchronised.count(other));
+  };
+  const uintptr_t last = x.address + x.bytes - 1;
+  for (uintptr_t at = x.address & ~uintptr_t(3); at <= last; at += 4) {
+    BlockCell &c = memory.cell(at);
+    const unsigned low = at < x.address ? x.address & 3 : 0, high = last - at < 4 ? last - at : 3;
+    const unsigned bytes = (15u >> (3 - high)) & (15u << low);
+    if (c.writer && c.writerBytes & bytes && !(kind == AccessKind::Atomic && c.atomic) &&
+        races(c.writer))
+      findBlock(x.pc, t, x.address, x.bytes, c.writer - 1, c.writerPc);
+    if (kind == AccessKind::Read) {
+      if (!c.reader || c.reader == me) {
+        c.reader = me;
+        c.readerPc = x.pc;
+        c.readerBytes |= bytes;
+      } else {
+        c.severalReaders = 1;
+      }
+      continue;
+    }
+    if (c.reader && c.readerBytes & bytes && races(c.reader))
+      findBlock(x.pc, t, x.address, x.bytes, c.reader - 1, c.readerPc);
+    else if (c.reader == me && c.severalReaders && !synchronised.count(me))
+      findBlock(x.pc, t, x.address, x.bytes, block, 0);
+    c.writerBytes = c.writer == me ? c.writerBytes | bytes : bytes;
+    c.writer = me;
+    c.writerPc = x.pc;
+    c.atomic = kind == AccessKind::Atomic;
+  }
+}
+
 void Machine::shadowGlobal(const Access &x, unsigned t) {
   const auto kind = AccessKind(x.kind);
   if (kind != AccessKind::Write) {
@@ -103,6 +150,8 @@ void Machine::shadowGlobal(const Access &x, unsigned t) {
   }
   if (kind != AccessKind::Read)
     memory.noteWrite(x.address, x.bytes);
+  if (options.betweenBlocks)
+    shadowBlocks(x, t);
 }
 
 } // namespace kiln::cudasim

@@ -71,6 +71,9 @@ LaunchResult Simulator::runOnce(const Launch &launch, uint64_t seed, uintptr_t w
   how.seed = seed;
   how.checks = !options.no_checks;
   how.watched = watched;
+  // On one host thread, where blocks follow one another, and the first time: what a
+  // replay finds in the cells is of the run before.
+  how.betweenBlocks = ready == 1 && blocks > 1 && seed == options.seed && !watched;
 
   // Blocks start in the order of a walk through all of them, by the seed.
   const uint64_t start = seed * 0x9e3779b97f4a7c15ull % blocks;

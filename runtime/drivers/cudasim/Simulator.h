@@ -32,6 +32,8 @@ struct Simulator {
   Report report;
   // Since the options were set: what was asked for, and launches that ran.
   uint64_t allocations = 0, launchCalls = 0, enqueuedLaunches = 0, launches = 0, calls = 0;
+  /// Where the allocation begins that flip_allocation names; 0 before.
+  uint64_t flipBase = 0;
   /// A module without checks ran: nobody knows what it wrote.
   bool writesUnseen = false;
 

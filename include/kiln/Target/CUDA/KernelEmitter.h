@@ -57,6 +57,9 @@ struct DeviceKernel {
   std::optional<double> predictedSeconds;
 };
 
+/// The runtime's kernel for checks of weights (KILN_MODULE_CHECKSUM_KERNEL).
+DeviceKernel checksumKernel();
+
 class TemplateWriter;
 /// Writes the kernel of an op by its template, or declines.
 using TemplateFn = std::optional<DeviceKernel> (*)(TemplateWriter &w);

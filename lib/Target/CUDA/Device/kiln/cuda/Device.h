@@ -21,6 +21,10 @@
 //   warpReduce<Width>(v, op)        v combined over Width neighbouring lanes, in all of them
 //   dp4a(a, b, c)                   c + four products of bytes
 //
+// and KILN_UNWATCHED_BEGIN, KILN_UNWATCHED_END: of functions in between the
+// simulator sees vectors, atomics and meetings only. For long loops over tables in
+// shared memory, with a test that runs them watched.
+//
 // Wrappers take whole tiles rather than single instructions: on a device they
 // unroll to the same code, on the simulator a call is one meeting of the warp.
 //

@@ -16,6 +16,9 @@
 
 #include <type_traits>
 
+#define KILN_UNWATCHED_BEGIN
+#define KILN_UNWATCHED_END
+
 namespace kiln {
 
 /// Shared memory that the launch asks for. Aligned to 16: more would pad every

@@ -28,6 +28,10 @@
 /// One range of its own in the module, poisoned before each block.
 #define __shared__ static __attribute__((section("kiln_shared")))
 
+#define KILN_UNWATCHED_BEGIN                                                                       \
+  _Pragma("clang attribute push(__attribute__((no_sanitize(\"thread\"))), apply_to = function)")
+#define KILN_UNWATCHED_END _Pragma("clang attribute pop")
+
 namespace kiln::cudasim {
 
 /// threadIdx and its kin: read by calls, not from memory, so that the
