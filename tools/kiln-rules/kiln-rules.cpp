@@ -96,7 +96,7 @@ static cl::opt<bool> missing("missing",
 static cl::opt<std::string> model(cl::Positional, cl::Required, cl::desc("<model.onnx>"),
                                   cl::cat(category), cl::sub(explainCommand));
 static cl::opt<bool> asJson("json", cl::desc("One JSON document"), cl::cat(category),
-                          cl::sub(showCommand), cl::sub(explainCommand), cl::sub(whyCommand));
+                            cl::sub(showCommand), cl::sub(explainCommand), cl::sub(whyCommand));
 
 static cl::opt<std::string>
     explainDevice("record-device", cl::value_desc("name"),
