@@ -24,16 +24,17 @@ HIDDEN extern const char kiln_test_image[], kiln_test_image_end[];
 
 enum { MATMUL, RELU, AFFINE, FIND, COPY, KERNELS };
 static const kiln_module_device_kernel deviceKernels[KERNELS] = {
-    {"deviceMatmul", 64, 64, 0, 4, 0, 0}, {"deviceRelu", 64, 64, 0, 3, 0, 0},
-    {"deviceAffine", 64, 64, 0, 3, 0, 0}, {"deviceFind", 32, 1, 0, 3, 0, 0},
-    {"deviceCopy", 64, 64, 0, 2, 0, 0},
+    {"deviceMatmul", 4, 0}, {"deviceRelu", 3, 0}, {"deviceAffine", 3, 0},
+    {"deviceFind", 3, 0},   {"deviceCopy", 2, 0},
 };
 
 /* The size is read from the file's own headers. */
-#define IMAGE(arch, kind, kernel) {arch, kiln_test_image, 0, kind, kernel}
+#define IMAGE(arch, kind, kernel, threads, units)                                                  \
+  {arch, kiln_test_image, 0, kind, kernel, threads, units, 0, 0, 0, 0}
 #define IMAGES(arch, kind)                                                                         \
-  IMAGE(arch, kind, MATMUL), IMAGE(arch, kind, RELU), IMAGE(arch, kind, AFFINE),                   \
-      IMAGE(arch, kind, FIND), IMAGE(arch, kind, COPY)
+  IMAGE(arch, kind, MATMUL, 64, 64), IMAGE(arch, kind, RELU, 64, 64),                              \
+      IMAGE(arch, kind, AFFINE, 64, 64), IMAGE(arch, kind, FIND, 32, 1),                           \
+      IMAGE(arch, kind, COPY, 64, 64)
 static const kiln_module_image images[] = {IMAGES("sim", KILN_MODULE_IMAGE_SIM),
                                            IMAGES("sm_80", KILN_MODULE_IMAGE_CUBIN)};
 static const kiln_module_image foreignImages[] = {IMAGES("sm_90a", KILN_MODULE_IMAGE_CUBIN)};

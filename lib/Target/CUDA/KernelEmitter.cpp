@@ -35,8 +35,8 @@ void KernelEmitter::registerDialects(DialectRegistry &registry) {
 }
 
 KernelEmitter::KernelEmitter(MLIRContext &context, const KernelTable &table,
-                             const cuda::DeviceFacts &device)
-    : table(table), device(device), passes(&context) {
+                             const cuda::DeviceFacts &device, bool mayRoundToTf32)
+    : table(table), device(device), mayRoundToTf32(mayRoundToTf32), passes(&context) {
   registerTemplates(templates);
   context.loadAllAvailableDialects();
   passes.addPass(createCanonicalizerPass());
@@ -216,7 +216,7 @@ std::optional<DeviceKernel> KernelEmitter::emitTemplate(plan::KernelOp kernel) {
     if (!entry || !entry->kernel || entry->family != kernel.getFamily())
       continue;
     for (TemplateFn emitTemplate : templates.lookup(op.getName().getStringRef())) {
-      TemplateWriter writer(kernel, &op, table, device, passes);
+      TemplateWriter writer(kernel, &op, table, device, mayRoundToTf32, passes);
       auto made = emitTemplate(writer);
       if (made && fitsGrid(*made) &&
           (!best ||

@@ -237,6 +237,7 @@ kiln_status_t CudaModel::loadKernel(uint32_t index, const kiln_module_image &ima
                                     rt::ErrorText &error) {
   const kiln_module_device_kernel &spec = module.kernels[index];
   LoadedKernel &kernel = kernels[index];
+  kernel.image = &image;
   rt::TextBuilder what;
   what.append("loading kernel '%s'", spec.name);
   if (CUresult result = context().driver.cuModuleLoadData(&kernel.module, image.bytes))
@@ -246,14 +247,14 @@ kiln_status_t CudaModel::loadKernel(uint32_t index, const kiln_module_image &ima
     return context().fail(result, what.get(), error);
   // What a block may have without being asked.
   constexpr uint32_t granted = 48 << 10;
-  if (spec.shared_bytes > granted)
+  if (image.shared_bytes > granted)
     if (CUresult result = context().driver.cuFuncSetAttribute(
             kernel.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-            int(spec.shared_bytes)))
+            int(image.shared_bytes)))
       return context().fail(result, what.get(), error);
   int blocks = 0;
   if (CUresult result = context().driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-          &blocks, kernel.function, int(spec.threads), spec.shared_bytes))
+          &blocks, kernel.function, int(image.threads), image.shared_bytes))
     return context().fail(result, what.get(), error);
   kernel.residentBlocks = uint32_t(std::max(blocks, 1)) * uint32_t(context().multiprocessors);
   return KILN_OK;

@@ -15,6 +15,7 @@ namespace kiln::cuda {
 
 /// One kernel, loaded.
 struct LoadedKernel {
+  const kiln_module_image *image = nullptr;
   CUmodule module = nullptr;
   CUfunction function = nullptr;
   /// Blocks that run at once on the whole device: as many as have scratch memory.

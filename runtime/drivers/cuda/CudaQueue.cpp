@@ -200,15 +200,16 @@ kiln_status_t CudaQueue::launch(uint32_t row, uint32_t index, const void *args, 
                                 rt::ErrorText &error) {
   const kiln_module_device_kernel &spec = model.module.kernels[index];
   const LoadedKernel &kernel = model.kernels[index];
+  const kiln_module_image &image = *kernel.image;
   constexpr uint64_t mostBlocks = 0x7fffffff;
   auto *slots = static_cast<const uint64_t *>(args);
   uint64_t blocks =
-      std::min((uint64_t(extent) + spec.units_per_block - 1) / spec.units_per_block, mostBlocks);
+      std::min((uint64_t(extent) + image.units_per_block - 1) / image.units_per_block, mostBlocks);
   // Checked against what a grid may be: x counts to 2^31 - 1, y and z to 65535.
   constexpr uint64_t mostAcross = 65535;
   unsigned across[2] = {1, 1};
-  if (spec.has_grid) {
-    const uint64_t *grid = &slots[spec.slots + 1];
+  if (image.grid) {
+    const uint64_t *grid = &slots[spec.slots + 1 + 3 * (image.grid - 1)];
     if (grid[0] > mostBlocks || grid[1] > mostAcross || grid[2] > mostAcross)
       return error.fail(
           KILN_UNSUPPORTED, "kernel '%s': %llu x %llu x %llu blocks are more than a grid has",
@@ -222,10 +223,10 @@ kiln_status_t CudaQueue::launch(uint32_t row, uint32_t index, const void *args, 
   }
   Context::Use use(context);
   uint64_t perThread = slots[spec.slots];
-  if (spec.uses_scratch) {
+  if (image.uses_scratch) {
     blocks = std::min<uint64_t>(blocks, kernel.residentBlocks);
     uint64_t bytes;
-    if (__builtin_mul_overflow(perThread, blocks * spec.threads, &bytes) || bytes > rt::kMaxBytes)
+    if (__builtin_mul_overflow(perThread, blocks * image.threads, &bytes) || bytes > rt::kMaxBytes)
       return error.fail(KILN_OUT_OF_MEMORY, "kernel '%s' needs more scratch than can be",
                         spec.name);
     if (kiln_status_t status = reserveScratch(std::max<uint64_t>(bytes, 1), error))
@@ -240,7 +241,7 @@ kiln_status_t CudaQueue::launch(uint32_t row, uint32_t index, const void *args, 
   CUresult result = timing ? context.driver.cuEventRecord(timing->start, stream) : CUDA_SUCCESS;
   if (result == CUDA_SUCCESS)
     result = context.driver.cuLaunchKernel(kernel.function, unsigned(blocks), across[0], across[1],
-                                           spec.threads, 1, 1, spec.shared_bytes,
+                                           image.threads, 1, 1, image.shared_bytes,
                                            capturing ? own : stream, parameters.get(), nullptr);
   if (result == CUDA_SUCCESS && timing) {
     timing->row = row;
