@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kiln/Patterns/Instance.h"
+#include "InstancePattern.h"
 #include "dialects/Kiln/IR/ModelAttributes.h"
 #include "dialects/Kiln/ops/Constant/Constant.h"
 #include "kiln/Reference/TensorData.h"
@@ -65,54 +66,6 @@ private:
   int64_t reducedAxes = 1;
 };
 } // namespace
-
-static bool holds(pdl::PatternOp pattern, StringRef op) {
-  return llvm::any_of(pattern.getOps<pdl::OperationOp>(),
-                      [&](pdl::OperationOp one) { return one.getOpName() == op; });
-}
-
-static bool normalizes(pdl::PatternOp pattern) {
-  return holds(pattern, "kiln.standardize") || holds(pattern, "kiln.rms_normalize");
-}
-
-/// Rows are groups of channels, [batch, groups, elements].
-static bool isOfGroups(pdl::PatternOp pattern) {
-  return holds(pattern, "kiln.standardize") && holds(pattern, "kiln.reshape");
-}
-
-/// An op of a normalisation, spelled out or not, leads to `value`.
-static bool isBehindNormalization(Value value) {
-  Operation *op = value ? value.getDefiningOp() : nullptr;
-  if (!op)
-    return false;
-  StringRef name = op->getName().getStringRef();
-  return name == "kiln.standardize" || name == "kiln.rms_normalize" || name == "kiln.sqrt" ||
-         llvm::any_of(op->getOperands(), isBehindNormalization);
-}
-
-/// What is read for whole planes of an image: the first operand of PerPlane.
-static Value planesOf(pdl::PatternOp pattern) {
-  for (auto call : pattern.getOps<pdl::ApplyNativeConstraintOp>())
-    if (call.getName() == "PerPlane")
-      return call.getArgs()[0];
-  return nullptr;
-}
-
-static bool isOfImages(pdl::PatternOp pattern) {
-  return holds(pattern, "kiln.conv") || holds(pattern, "kiln.resize") || planesOf(pattern);
-}
-
-/// A constraint of one of these names is about the operand.
-static bool isAsked(Value pdlOperand, ArrayRef<StringRef> names) {
-  return llvm::any_of(pdlOperand.getUsers(), [&](Operation *user) {
-    auto call = dyn_cast<pdl::ApplyNativeConstraintOp>(user);
-    if (!call || call.getArgs()[0] != pdlOperand)
-      return false;
-    StringRef name = call.getName();
-    name.consume_front("kiln.holds.");
-    return llvm::is_contained(names, name);
-  });
-}
 
 void Maker::drawWorld() {
   if (spec)
@@ -266,26 +219,6 @@ Shape Maker::shapeFor(StringRef opName, size_t index, ArrayRef<Value> known) {
   default:
     return shape;
   }
-}
-
-/// What constraints ask of a constant: null, a number, or anything.
-static std::optional<Attribute> wantedConstant(Value pdlOperand) {
-  std::optional<Attribute> wanted;
-  for (Operation *user : pdlOperand.getUsers()) {
-    auto call = dyn_cast<pdl::ApplyNativeConstraintOp>(user);
-    if (!call || call.getArgs()[0] != pdlOperand)
-      continue;
-    StringRef name = call.getName();
-    name.consume_front("kiln.holds.");
-    if (name == "Splat")
-      if (auto number = call.getArgs()[1].getDefiningOp<pdl::AttributeOp>())
-        return number.getValueAttr();
-    if (name == "Scalar")
-      wanted = UnitAttr::get(pdlOperand.getContext());
-    else if (!wanted && (name == "Constant" || name == "Moderate"))
-      wanted = Attribute();
-  }
-  return wanted;
 }
 
 Value Maker::makeConstant(RankedTensorType type, std::optional<Attribute> wanted, bool isWeight) {

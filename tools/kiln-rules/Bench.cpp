@@ -7,6 +7,7 @@
 
 #include "Bench.h"
 #include "Artefact.h"
+#include "Progress.h"
 #include "kiln/Pipeline/Compilation.h"
 #include "kiln/Target/CPU/CPUTarget.h"
 #include "kiln/Target/Link/OutputFile.h"
@@ -31,7 +32,7 @@ static constexpr uint64_t maxSeeds = 12;
 static constexpr unsigned maxRefusals = 3;
 
 //===----------------------------------------------------------------------===//
-// Interruption and progress
+// Interruption
 //===----------------------------------------------------------------------===//
 
 static volatile std::sig_atomic_t interrupted = 0;
@@ -45,48 +46,6 @@ static void onInterrupt(int) {
 static bool isInterrupted() { return interrupted != 0; }
 
 namespace {
-/// On a terminal one line that changes, else a line a rule.
-class Progress {
-public:
-  explicit Progress(size_t total) : total(total), terminal(::isatty(STDERR_FILENO) != 0) {}
-  ~Progress() { clear(); }
-
-  void start(StringRef rule, StringRef job) {
-    bool isNewRule = rule != lastRule;
-    lastRule = rule.str();
-    ++at;
-    if (!terminal && !isNewRule)
-      return;
-    llvm::errs() << (terminal ? "\r\033[K" : "") << "[" << at << "/" << total << "] "
-                 << (terminal ? job : rule) << timeLeft() << (terminal ? "" : "\n");
-  }
-  void clear() const {
-    if (terminal)
-      llvm::errs() << "\r\033[K";
-  }
-  /// What was skipped says nothing about the time that the rest takes.
-  void skipped() {
-    ++skips;
-    begin = at == skips ? std::time(nullptr) : begin;
-  }
-
-private:
-  std::string timeLeft() const {
-    auto done = static_cast<double>(at - 1 - skips);
-    if (done < 3)
-      return "";
-    double seconds =
-        std::difftime(std::time(nullptr), begin) / done * static_cast<double>(total - at + 1);
-    return seconds < 90 ? llvm::formatv(", {0:F0} s left", seconds).str()
-                        : llvm::formatv(", {0:F0} min left", seconds / 60).str();
-  }
-
-  size_t total, at = 0, skips = 0;
-  bool terminal;
-  std::string lastRule;
-  std::time_t begin = std::time(nullptr);
-};
-
 /// What to measure.
 struct Job {
   std::shared_ptr<const Rule> rule;

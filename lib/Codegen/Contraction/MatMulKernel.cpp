@@ -58,6 +58,7 @@ private:
   bool rowsAreOne() const;
   int64_t rowsOfBlock() const;
   void emitUnits(const Expr &blocks, const Expr &panels);
+  Value givenPanels(const Expr &count);
   void emitRows();
   void runRowKernel(Operation *op, Value rowFrom, Value rowTo);
   void emitBlock(Value block, Work work);
@@ -162,7 +163,6 @@ LogicalResult MatMulEmitter::emit() {
   for (Operation &op : k.region())
     if (const OpKernels *kernels = k.table.find(&op); kernels && kernels->finishesRows)
       (op.isBeforeInBlock(spec.anchor) ? preparer : finisher) = &op;
-  bool wholeRows = preparer || finisher;
   if (finisher)
     k.beginStage(finisher->getOperand(0));
   if (type == accumulator)
@@ -180,7 +180,7 @@ LogicalResult MatMulEmitter::emit() {
   panelsGiven = !layout.empty();
   tile = panelsGiven ? tileOfWidth(k.target, accumulator, PanelLayout::parse(layout).width)
                      : chooseTile(k.target, accumulator, columnCount.constant());
-  blockRows = wholeRows ? rowsToFinish : rowsOfBlock();
+  blockRows = preparer || finisher ? rowsToFinish : rowsOfBlock();
 
   current.assign(batch.size(), k.index(0));
   // Rows that are counted as one go in a dim that is not 1: an operand's dim of
@@ -205,7 +205,7 @@ LogicalResult MatMulEmitter::emit() {
   if (!direct)
     packedRows = reserve(blockRows);
 
-  if (wholeRows) {
+  if (preparer || finisher) {
     assert(flat && Expr::divideExactly(rowCount, blockRows) && "the fuser looks for that");
     emitRows();
     return success();
@@ -243,12 +243,8 @@ void MatMulEmitter::emitUnits(const Expr &blocks, const Expr &panels) {
       work.validColumns = math.sub(columns, work.column);
   };
   if (panelsGiven) {
-    auto argument = cast<BlockArgument>(spec.b);
     Value panelElements = math.mul(k.size(depth), width);
-    Expr all = elementCount(batchOf(spec.b)) * panels * depth * Expr(tile.columns());
-    Value packed = memref::ViewOp::create(
-        k.b, k.loc, MemRefType::get({ShapedType::kDynamic}, accumulator),
-        k.inputBuffer(argument.getArgNumber()).memref, k.index(0), ValueRange{k.size(all)});
+    Value packed = givenPanels(elementCount(batchOf(spec.b)) * panels);
     SmallVector<Value> sizesOfB;
     for (const Expr &dim : batchOf(spec.b))
       sizesOfB.push_back(k.size(dim));
@@ -283,13 +279,20 @@ void MatMulEmitter::emitUnits(const Expr &blocks, const Expr &panels) {
   });
 }
 
+/// So many panels of the constant B.
+Value MatMulEmitter::givenPanels(const Expr &count) {
+  return memref::ViewOp::create(k.b, k.loc, MemRefType::get({ShapedType::kDynamic}, accumulator),
+                                k.inputBuffer(cast<BlockArgument>(spec.b).getArgNumber()).memref,
+                                k.index(0),
+                                ValueRange{k.size(count * depth * Expr(tile.columns()))});
+}
+
 /// An op of rows has its own kernel, over some of them.
 void MatMulEmitter::runRowKernel(Operation *op, Value rowFrom, Value rowTo) {
   Value first = k.begin, last = k.end;
   k.begin = rowFrom, k.end = rowTo;
-  LogicalResult emitted = k.table.find(op)->kernel(k, op);
+  [[maybe_unused]] LogicalResult emitted = k.table.find(op)->kernel(k, op);
   assert(succeeded(emitted) && "kernels of rows never decline");
-  (void)emitted;
   rowOpsCost = rowOpsCost + k.unitCost;
   k.begin = first, k.end = last;
 }
@@ -301,13 +304,8 @@ void MatMulEmitter::emitRows() {
   Value width = k.index(tile.columns()), columns = k.size(columnCount);
   Value panelElements = math.mul(k.size(depth), width);
   Value packed;
-  if (panelsGiven) {
-    Expr panels = Expr::ceilDiv(columnCount, tile.columns());
-    packed = memref::ViewOp::create(
-        k.b, k.loc, MemRefType::get({ShapedType::kDynamic}, accumulator),
-        k.inputBuffer(cast<BlockArgument>(spec.b).getArgNumber()).memref, k.index(0),
-        ValueRange{k.size(panels * depth * Expr(tile.columns()))});
-  }
+  if (panelsGiven)
+    packed = givenPanels(Expr::ceilDiv(columnCount, tile.columns()));
   k.loop(k.begin, k.end, 1, [&](Value block) {
     Work work;
     work.rowFrom = math.mul(block, blockRows);
