@@ -80,7 +80,8 @@ private:
   /// That an idle worker stays awake, nanoseconds.
   uint64_t spinTime() const;
   void takeIntake();
-  void giveUpExpired(uint64_t now);
+  /// The time at which no request had expired.
+  uint64_t giveUpExpired();
 
   // Submit.cpp: calls about one request.
   struct Submission;

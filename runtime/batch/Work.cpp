@@ -129,7 +129,7 @@ bool Batcher::hasFreeLane() const {
 }
 
 void Batcher::takeIntake() {
-  uint64_t now = arrived.get(), came = now - intakeCount;
+  uint64_t came = arrived.get() - intakeCount;
   if (!came)
     return;
   Request *request;
@@ -153,8 +153,13 @@ void Batcher::takeIntake() {
   counts.waiting_peak = std::max(counts.waiting_peak, scheduler.waiting());
 }
 
-void Batcher::giveUpExpired(uint64_t now) {
-  while (Request *request = scheduler.takeExpired(now)) {
+uint64_t Batcher::giveUpExpired() {
+  for (;;) {
+    // Callbacks take their time, in which other requests expire.
+    uint64_t now = nanoseconds();
+    Request *request = scheduler.takeExpired(now);
+    if (!request)
+      return now;
     noteTaken(1, request->rows);
     // A callback may want the lock.
     lock.unlock();
@@ -166,12 +171,11 @@ void Batcher::giveUpExpired(uint64_t now) {
 Batcher::Served Batcher::serve(Lane &lane, bool mayHold, uint64_t &until) {
   if (waitingCount() <= 0)
     return Served::Nothing;
-  uint64_t now = nanoseconds();
   bool eager = !mayHold || drainers.load(std::memory_order_seq_cst);
   {
     Locked locked(lock);
     takeIntake();
-    giveUpExpired(now);
+    uint64_t now = giveUpExpired();
     Scheduler::Pick pick = scheduler.pick(now, eager, lane.batch);
     if (pick == Scheduler::Pick::Nothing)
       return Served::Nothing;
