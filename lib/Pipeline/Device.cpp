@@ -72,11 +72,9 @@ bool Compilation::haveTemplates(ModuleOp graph) const {
     bool isNormLinear = fusion && fusion.getRule() && fusion.getRule()->ends_with("_linear");
     return !isNormLinear || elementTypeOf(fusion->getResult(0)).isF32();
   };
-  return !graph
-              .walk([&](Operation *op) {
-                return isTaken(op) ? WalkResult::advance() : WalkResult::interrupt();
-              })
-              .wasInterrupted();
+  WalkResult walked = graph.walk(
+      [&](Operation *op) { return isTaken(op) ? WalkResult::advance() : WalkResult::interrupt(); });
+  return !walked.wasInterrupted();
 }
 
 /// Whether two forms of a kernel compile to the same and are launched alike.
