@@ -83,6 +83,24 @@ def loop(body):
     return model([node("Loop", ["trips", "", "x"], "y", body=inner)], [X], [field(1, "y")], constants)
 
 
+def attention(size):
+    """Softmax of scaled, masked scores, with heads as exporters split them."""
+    queries, keys = [2, "n", 4, size], [2, "m", 4, size]
+    nodes = [
+        node("Transpose", ["q"], ["a"], perm=[0, 2, 1, 3]),
+        node("Transpose", ["k"], ["b"], perm=[0, 2, 3, 1]),
+        node("Transpose", ["v"], ["c"], perm=[0, 2, 1, 3]),
+        node("MatMul", ["a", "b"], ["scores"]),
+        node("Mul", ["scores", "scale"], ["scaled"]),
+        node("Add", ["scaled", "mask"], ["masked"]),
+        node("Softmax", ["masked"], ["weights"], axis=-1),
+        node("MatMul", ["weights", "c"], ["mixed"]),
+        node("Transpose", ["mixed"], ["y"], perm=[0, 2, 1, 3]),
+    ]
+    inputs = [value("q", FLOAT, queries), value("k", FLOAT, keys), value("v", FLOAT, keys), value("mask", FLOAT, [2, 1, 1, "m"])]
+    return model(nodes, inputs, [value("y", FLOAT, queries)], [tensor("scale", FLOAT, [], [size**-0.5])])
+
+
 def model(nodes, inputs, outputs, initializers=(), opset=21, ir=10, domains=()):
     graph = field(1, nodes) + field(2, "g") + field(5, list(initializers))
     graph += field(11, inputs) + field(12, outputs)
@@ -299,24 +317,9 @@ MODELS = {
             tensor("l", FLOAT, [36, 8], [(i * 3 % 7 - 3) / 8 for i in range(288)]),
         ],
     ),  # fmt: skip
-    # Softmax of scaled, masked scores, with heads as exporters split them.
-    "attention": model(
-        [
-            node("Transpose", ["q"], ["a"], perm=[0, 2, 1, 3]),
-            node("Transpose", ["k"], ["b"], perm=[0, 2, 3, 1]),
-            node("Transpose", ["v"], ["c"], perm=[0, 2, 1, 3]),
-            node("MatMul", ["a", "b"], ["scores"]),
-            node("Mul", ["scores", "scale"], ["scaled"]),
-            node("Add", ["scaled", "mask"], ["masked"]),
-            node("Softmax", ["masked"], ["weights"], axis=-1),
-            node("MatMul", ["weights", "c"], ["mixed"]),
-            node("Transpose", ["mixed"], ["y"], perm=[0, 2, 1, 3]),
-        ],
-        [value("q", FLOAT, [2, "n", 4, 32]), value("k", FLOAT, [2, "m", 4, 32]), value("v", FLOAT, [2, "m", 4, 32]),
-         value("mask", FLOAT, [2, 1, 1, "m"])],
-        [value("y", FLOAT, [2, "n", 4, 32])],
-        [tensor("scale", FLOAT, [], [0.17677669])],
-    ),  # fmt: skip
+    # Heads of a usual size, and of one that no template takes.
+    "attention": attention(32),
+    "attention-wide": attention(512),
     # A norm whose rows only a product reads: one kernel where rows are many.
     "norm-linear": model(
         [
