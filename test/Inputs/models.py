@@ -7,7 +7,7 @@ It writes protobuf's bytes itself: that takes milliseconds, needs no package, an
 import struct
 import sys
 
-FLOAT, UINT8, INT64, STRING, BOOL, DOUBLE = 1, 2, 7, 8, 9, 11
+FLOAT, UINT8, INT64, STRING, BOOL, DOUBLE, UINT4, INT4 = 1, 2, 7, 8, 9, 11, 21, 22
 FORMAT = {FLOAT: "f", UINT8: "B", INT64: "q"}
 
 
@@ -220,6 +220,22 @@ MODELS = {
         [tensor("shape", INT64, [1], [-1])],
     ),
     # Sizes that only the run knows: as many columns as x and z have elements other than 0.
+    "nibbles": model(
+        [
+            node("Mul", ["x", "five"], ["scaled"]),
+            node("Clip", ["scaled", "least", "most"], ["clipped"]),
+            node("Cast", ["clipped"], ["signed"], to=INT4),
+            node("Cast", ["signed"], ["a"], to=FLOAT),
+            node("Abs", ["scaled"], ["size"]),
+            node("Clip", ["size", "least", "most"], ["positive"]),
+            node("Cast", ["positive"], ["unsigned"], to=UINT4),
+            node("Cast", ["unsigned"], ["b"], to=FLOAT),
+            node("Add", ["a", "b"], ["y"]),
+        ],
+        [XN],
+        [YN],
+        [tensor("five", FLOAT, [], [5]), tensor("least", FLOAT, [], [-8]), tensor("most", FLOAT, [], [7])],
+    ),
     "late": model(
         [
             node("NonZero", ["x"], ["a"]),
