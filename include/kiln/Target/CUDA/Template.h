@@ -70,6 +70,24 @@ public:
   /// Declares `Shape`, an instance of a template of configurations.
   void declareShape(llvm::StringRef shapeTemplate, llvm::ArrayRef<int> parameters);
 
+  /// A functor `T operator()(parameters) const` whose code is `body`'s value.
+  struct FunctorParameter {
+    mlir::Type type;
+    std::string name;
+  };
+  struct FreeFunctor {
+    /// The text that declares it, and the one that constructs it.
+    std::string declaration, value;
+    /// Parameters that it looks at.
+    llvm::SmallVector<bool> uses;
+    double operations = 0;
+  };
+  using FunctorBody =
+      llvm::function_ref<mlir::Value(KernelBuilder &k, mlir::ValueRange parameters)>;
+  std::optional<FreeFunctor> freeFunctor(llvm::StringRef name,
+                                               llvm::ArrayRef<FunctorParameter> parameters,
+                                               FunctorBody body);
+
   /// The kernel: `body` is its statements, `grid` its blocks. `note`: how the
   /// configuration was chosen.
   DeviceKernel finish(llvm::StringRef algorithm, const cuda::LaunchShape &shape,
