@@ -10,6 +10,7 @@ Substitutions   %python   the Python of tools/dev/setup, with numpy, onnx, onnxr
 Features        full      unless the quick tier was asked for:  // REQUIRES: full   ends in seconds, not in moments
                 slow      with the slow tier only:              // REQUIRES: slow
                 models    %models holds what tools/dev/get-models fetches
+                torch-models                                    and what tools/dev/make-torch-models exports
                 asan, tsan, ubsan                               the build has that sanitizer
                 python    %python is there
                 cudasim   the build has the simulator of GPUs
@@ -75,6 +76,8 @@ if os.path.exists(os.path.join(config.kiln_binary_dir, "lib", "libkiln-cudasim.s
     features.add("cudasim")
 if os.path.isdir(models):
     features.add("models")
+if os.path.isdir(os.path.join(models, "torch")):
+    features.add("torch-models")
 for tool, feature in (
     ("nvcc", "nvcc"),
     ("nvidia-smi", "gpu"),

@@ -6,17 +6,21 @@
 //===----------------------------------------------------------------------===//
 //
 // usage: pool-bench record MODEL.so INPUT=1x17[,INPUT=...] ... > TRACE
-//        pool-bench kiln|malloc LOAD OPERATIONS THREADS
+//        pool-bench kiln|malloc|loop LOAD OPERATIONS THREADS
 //        pool-bench fit LOAD OPERATIONS
+//        pool-bench peak kiln|malloc LOAD OPERATIONS
 //        pool-bench ring OPERATIONS THREADS
 //
 // LOAD is a trace, or pair:BYTES, burst:BYTES, mix. Prints one JSON object. Which
-// malloc it is, LD_PRELOAD says. `fit` looks for the least hard limit within which
-// the whole load finds memory: what it is above the most that was in use at once is
-// external fragmentation, whatever the shape of what is free. `ring` passes blocks
-// from thread to thread, past every cache. A trace is what an executor without a memory
-// plan would ask for: each buffer of a model's plan, taken at the launch where
-// its life begins and given back where it ends, for one shape after the other.
+// malloc it is, LD_PRELOAD says. The pool is called through its table, malloc through
+// the linker's: one indirect call each. `loop` is the load without an allocator, what a
+// step costs before anything is allocated. `peak` is the most memory of the process, with
+// every page of every block in use, beside the most that was in use. `fit` looks for the least hard
+// limit within which the whole load finds memory: what it is above the most that was in use at once
+// is external fragmentation, whatever the shape of what is free. `ring` passes blocks from thread
+// to thread, past every cache. A trace is what an executor without a memory plan would ask for:
+// each buffer of a model's plan, taken at the launch where its life begins and given back where it
+// ends, for one shape after the other.
 //
 //===----------------------------------------------------------------------===//
 #include "Record.h"
@@ -31,6 +35,7 @@
 #include <cstring>
 #include <ctime>
 #include <fstream>
+#include <malloc.h>
 #include <random>
 #include <sstream>
 #include <string>
@@ -139,6 +144,14 @@ struct Kiln {
   kiln_pool_cache *cache;
 };
 
+/// One block for all.
+struct Nothing {
+  void *take(uint64_t) { return block; }
+  void give(void *, uint64_t) {}
+
+  alignas(64) uint8_t block[64] = {};
+};
+
 struct Block {
   uint8_t *memory = nullptr;
   uint64_t bytes = 0;
@@ -224,13 +237,17 @@ void play(Allocator &allocator, const std::vector<Step> &steps, std::vector<Bloc
     }
 }
 
-template <typename Allocator>
-void measure(Allocator &allocator, const std::vector<Step> &steps, uint64_t operations,
-             Result &result) {
+uint32_t countIds(const std::vector<Step> &steps) {
   uint32_t ids = 0;
   for (const Step &step : steps)
     ids = std::max(ids, step.id + 1);
-  std::vector<Block> blocks(ids);
+  return ids;
+}
+
+template <typename Allocator>
+void measure(Allocator &allocator, const std::vector<Step> &steps, uint64_t operations,
+             Result &result) {
+  std::vector<Block> blocks(countIds(steps));
   uint64_t rounds = (operations + steps.size() - 1) / steps.size();
   play<Pass::Whole>(allocator, steps, blocks, operations / 10, result);
   // Of this thread alone: a neighbour that takes the CPU is not the allocator's.
@@ -241,45 +258,62 @@ void measure(Allocator &allocator, const std::vector<Step> &steps, uint64_t oper
   play<Pass::Single>(allocator, steps, blocks, operations, result);
 }
 
-void compare(bool kiln, const std::string &name, uint64_t operations, uint32_t threads) {
-  std::vector<Step> steps = makeLoad(name);
-  kiln_pool *pool = nullptr;
-  if (kiln && kiln_shared_pool_create(nullptr, &pool) != KILN_OK)
-    fail("no pool");
-  std::vector<Result> results(threads);
-  uint64_t before = statusBytes("VmRSS:");
-  // Memory first: what it costs to hold the load with every page in use.
-  Result touched;
-  uint32_t ids = 0;
-  for (const Step &step : steps)
-    ids = std::max(ids, step.id + 1);
-  std::vector<Block> blocks(ids);
-  auto touch = [&](auto &allocator) {
-    play<Pass::Touch>(allocator, steps, blocks, std::min<uint64_t>(operations, steps.size() * 3),
-                      touched);
-  };
-  if (kiln) {
+/// Calls `body(allocator)` with the one of that name.
+template <typename Body> void withAllocator(const std::string &name, kiln_pool *pool, Body body) {
+  if (name == "kiln") {
     Kiln allocator(pool);
-    touch(allocator);
-  } else {
+    body(allocator);
+  } else if (name == "malloc") {
     Malloc allocator;
-    touch(allocator);
+    body(allocator);
+  } else {
+    Nothing allocator;
+    body(allocator);
   }
-  uint64_t peak = statusBytes("VmHWM:") - before;
+}
+
+kiln_pool *makePool(const std::string &allocator) {
+  kiln_pool *pool = nullptr;
+  if (allocator == "kiln" && kiln_shared_pool_create(nullptr, &pool) != KILN_OK)
+    fail("no pool");
+  return pool;
+}
+
+kiln_pool_stats statsOf(kiln_pool *pool) {
   kiln_pool_stats stats = {};
   stats.struct_size = sizeof stats;
   if (pool)
     kiln_pool_get_stats(pool, &stats);
+  return stats;
+}
+
+/// Begins to look for the most memory of the process; gives what it has now.
+uint64_t startPeak() {
+  std::ofstream("/proc/self/clear_refs") << "5";
+  return statusBytes("VmHWM:");
+}
+
+void compare(const std::string &allocatorName, const std::string &name, uint64_t operations,
+             uint32_t threads) {
+  std::vector<Step> steps = makeLoad(name);
+  kiln_pool *pool = makePool(allocatorName);
+  std::vector<Result> results(threads);
+  // Memory first: what it costs to hold the load with every page in use.
+  Result touched;
+  std::vector<Block> blocks(countIds(steps));
+  uint64_t before = startPeak();
+  if (allocatorName != "loop")
+    withAllocator(allocatorName, pool, [&](auto &allocator) {
+      play<Pass::Touch>(allocator, steps, blocks, std::min<uint64_t>(operations, steps.size() * 3),
+                        touched);
+    });
+  uint64_t peak = statusBytes("VmHWM:") - before;
+  kiln_pool_stats stats = statsOf(pool);
   std::vector<std::thread> team;
   for (uint32_t t = 0; t != threads; ++t)
     team.emplace_back([&, t] {
-      if (kiln) {
-        Kiln allocator(pool);
-        measure(allocator, steps, operations, results[t]);
-      } else {
-        Malloc allocator;
-        measure(allocator, steps, operations, results[t]);
-      }
+      withAllocator(allocatorName, pool,
+                    [&](auto &allocator) { measure(allocator, steps, operations, results[t]); });
     });
   for (std::thread &thread : team)
     thread.join();
@@ -313,10 +347,7 @@ bool fits(const std::vector<Step> &steps, uint64_t operations, uint64_t limit, u
   kiln_pool *pool = nullptr;
   if (kiln_shared_pool_create(&options, &pool) != KILN_OK)
     fail("no pool");
-  uint32_t ids = 0;
-  for (const Step &step : steps)
-    ids = std::max(ids, step.id + 1);
-  std::vector<Block> blocks(ids);
+  std::vector<Block> blocks(countIds(steps));
   bool found = true;
   {
     Kiln allocator(pool);
@@ -336,10 +367,7 @@ bool fits(const std::vector<Step> &steps, uint64_t operations, uint64_t limit, u
       if (block.memory)
         allocator.give(block.memory, block.bytes);
   }
-  kiln_pool_stats stats = {};
-  stats.struct_size = sizeof stats;
-  kiln_pool_get_stats(pool, &stats);
-  peakUsed = stats.peak_used;
+  peakUsed = statsOf(pool).peak_used;
   kiln_pool_destroy(pool);
   return found;
 }
@@ -358,6 +386,40 @@ void fit(const std::string &name, uint64_t operations) {
   std::printf("{\"load\": \"%s\", \"operations\": %" PRIu64 ", \"peak_used\": %" PRIu64
               ", \"least_limit\": %" PRIu64 ", \"external_percent\": %.2f}\n",
               name.c_str(), operations, peak, high, 100 * (double(high) / double(peak) - 1));
+}
+
+/// The most memory of the process beside the most that blocks in use could hold.
+void peak(const std::string &allocatorName, const std::string &name, uint64_t operations) {
+  std::vector<Step> steps = makeLoad(name);
+  kiln_pool *pool = makePool(allocatorName);
+  std::vector<Block> blocks(countIds(steps));
+  uint64_t usable = 0, peakUsable = 0, before = startPeak();
+  withAllocator(allocatorName, pool, [&](auto &allocator) {
+    for (uint64_t done = 0; done < operations; done += steps.size())
+      for (const Step &step : steps) {
+        Block &block = blocks[step.id];
+        if (!step.bytes) {
+          usable -= pool ? 0 : malloc_usable_size(block.memory);
+          allocator.give(block.memory, block.bytes);
+          continue;
+        }
+        block.bytes = step.bytes;
+        block.memory = static_cast<uint8_t *>(allocator.take(step.bytes));
+        if (!block.memory)
+          fail("no memory");
+        for (uint64_t at = 0; at < step.bytes; at += 4096)
+          static_cast<volatile uint8_t *>(block.memory)[at] = 1;
+        usable += pool ? 0 : malloc_usable_size(block.memory);
+        peakUsable = std::max(peakUsable, usable);
+      }
+  });
+  uint64_t memory = statusBytes("VmHWM:") - before;
+  peakUsable = pool ? statsOf(pool).peak_used : peakUsable;
+  std::printf("{\"load\": \"%s\", \"operations\": %" PRIu64 ", \"peak_used\": %" PRIu64
+              ", \"peak_memory\": %" PRIu64 ", \"over_percent\": %.2f}\n",
+              name.c_str(), operations, peakUsable, memory,
+              100 * (double(memory) / double(peakUsable) - 1));
+  kiln_pool_destroy(pool);
 }
 
 /// Blocks that always come back without a cache, so that each goes through the ring.
@@ -396,9 +458,7 @@ void ring(uint64_t operations, uint32_t threads) {
       *std::max_element(results.begin(), results.end(), [](const Result &a, const Result &b) {
         return a.nanoseconds < b.nanoseconds;
       });
-  kiln_pool_stats stats = {};
-  stats.struct_size = sizeof stats;
-  kiln_pool_get_stats(pool, &stats);
+  kiln_pool_stats stats = statsOf(pool);
   std::printf(
       "{\"threads\": %u, \"step_ns\": %.2f, \"pair_p50_ns\": %.1f, \"pair_p999_ns\": %.1f, "
       "\"ring_share\": %.4f}\n",
@@ -413,13 +473,14 @@ int main(int argc, char **argv) {
   std::string mode = argc > 1 ? argv[1] : "";
   if (mode == "record" && argc > 3)
     record(argv[2], argc - 3, argv + 3);
-  else if ((mode == "kiln" || mode == "malloc") && argc == 5)
-    compare(mode == "kiln", argv[2], std::stoull(argv[3]),
-            uint32_t(std::clamp(std::atoi(argv[4]), 1, 64)));
+  else if ((mode == "kiln" || mode == "malloc" || mode == "loop") && argc == 5)
+    compare(mode, argv[2], std::stoull(argv[3]), uint32_t(std::clamp(std::atoi(argv[4]), 1, 64)));
   else if (mode == "fit" && argc == 4)
     fit(argv[2], std::stoull(argv[3]));
+  else if (mode == "peak" && argc == 5)
+    peak(argv[2], argv[3], std::stoull(argv[4]));
   else if (mode == "ring" && argc == 4)
     ring(std::stoull(argv[2]), uint32_t(std::clamp(std::atoi(argv[3]), 1, 64)));
   else
-    fail("usage: record MODEL.so SHAPES..., or kiln|malloc LOAD OPERATIONS THREADS");
+    fail("usage: record MODEL.so SHAPES..., or kiln|malloc|loop LOAD OPERATIONS THREADS");
 }

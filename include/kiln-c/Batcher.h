@@ -54,6 +54,10 @@ enum {
   /* Learn what batches cost from those that are asked for alone. Else sizes 1, 2,
    * 4 ... are timed at the start, on zeros, when all other dims are known. */
   KILN_BATCHER_NO_TRIAL_RUNS = 4u,
+  /* With spin_us 0, an idle worker sleeps at once. Else it stays awake for up to 50 us
+   * where the next request is due before a sleeper could be woken, and a CPU is left
+   * for others. Since 1.2. */
+  KILN_BATCHER_NO_SPIN = 8u,
 };
 
 /* Set struct_size to sizeof and leave the rest zero for the defaults. */
@@ -67,7 +71,8 @@ typedef struct kiln_batcher_options {
   uint32_t max_wait_us;     /* that a request may be held back to let others join it; 0: none.
                              * Batches close earlier when waiting cannot pay. */
   uint32_t max_exec_us;     /* longer batches are split, as far as costs are known; 0: no limit */
-  uint32_t spin_us;         /* that an idle worker stays awake; 0: none. At most 100000 */
+  uint32_t spin_us;         /* that an idle worker stays awake; 0: as long as may pay, see
+                             * KILN_BATCHER_NO_SPIN. At most 100000 */
   uint32_t flags;           /* KILN_BATCHER_* */
   uint32_t rate;            /* rows a second that are admitted; 0: no limit */
   uint32_t burst;           /* rows admitted at once above the rate; 0: max_batch */
@@ -142,6 +147,9 @@ typedef struct kiln_batcher_stats {
   uint64_t total_times[KILN_BATCHER_TIMES]; /* of completed requests, to the end of their run */
   uint64_t queue_ns;                        /* sum of the queue times */
   uint64_t total_ns;                        /* sum of the total times */
+  /* Of the late ones: their batch took more than twice what was predicted, and 100 us
+   * more: something else had the CPU, or the model was slower than ever. Since 1.2. */
+  uint64_t late_overrun;
 } kiln_batcher_stats;
 
 enum {

@@ -29,6 +29,7 @@ typedef enum kiln_event_kind {
   KILN_EVENT_WEIGHT_RELOADED = 5,   /* name: the weight */
   KILN_EVENT_BREAKER = 6,           /* the circuit breaker changed; value: kiln_breaker_state */
   KILN_EVENT_NOT_FINITE = 7,        /* name: the output; value: index of the first such element */
+  KILN_EVENT_DEVICE_FAILED = 8,     /* name: the device; status KILN_OK: the CPU has taken over */
 } kiln_event_kind;
 
 /* Lives during the callback only. */

@@ -38,6 +38,10 @@ typedef struct kiln_metrics {
   uint64_t run_time_ns; /* sum */
   uint64_t longest_ns;
   uint64_t times[KILN_METRICS_TIME_BUCKETS];
+  /* Since 1.2. Runs that a device could not make, and those of `runs` that the CPU
+   * made in the place of a device that had failed. */
+  uint64_t device_failures;
+  uint64_t twin_runs;
 } kiln_metrics;
 
 /* A launch of a session's program, over all its runs since the latest reset.
@@ -52,7 +56,8 @@ typedef struct kiln_profile_row {
   uint64_t reserved[2];
 } kiln_profile_row;
 
-/* One launch, on the clock CLOCK_MONOTONIC. This struct never grows. */
+/* One launch, on the clock CLOCK_MONOTONIC (of a device, as its events tell).
+ * This struct never grows. */
 typedef struct kiln_trace_event {
   uint32_t row;    /* of the profile */
   uint32_t chunks; /* pieces that threads may share */

@@ -23,8 +23,8 @@ extern "C" {
 #endif
 
 #define KILN_MODULE_MAGIC 0x4d4e4c4bu /* "KLNM" */
-#define KILN_MODULE_ABI_MAJOR 1
-#define KILN_MODULE_ABI_MINOR 2
+#define KILN_MODULE_ABI_MAJOR 2
+#define KILN_MODULE_ABI_MINOR 0
 
 /* Alignment in bytes of the arena, of every buffer in it, of every constant in
  * the weights section and of the scratch area. */
@@ -142,8 +142,8 @@ typedef struct kiln_module_services {
    * Returns when all are done. `index` is the launch's row in
    * kiln_module::launches. extent may be 0 (nothing runs). In a device's plan fn
    * is NULL, `chunks` is the index into kiln_module_device::kernels, and args has
-   * more slots: the bytes of scratch memory that a thread needs and, with
-   * `has_grid`, the blocks along x, y and z. */
+   * more slots: the bytes of scratch memory that a thread needs and, for each of
+   * the kernel's `num_grids`, the blocks along x, y and z. */
   void (*launch)(struct kiln_module_frame *frame, uint32_t index, kiln_module_kernel_fn fn,
                  const void *args, int64_t extent, uint32_t chunks);
   /* Memory whose size only the run knows; KILN_MODULE_ALIGNMENT aligned; NULL
@@ -183,16 +183,11 @@ typedef struct kiln_module_frame {
 
 /* A kernel of a device: `name` in every image. Its arguments take eight bytes
  * each: the launch's `slots`, the extent and, with `uses_scratch`, the scratch
- * memory and the bytes of it that a thread has. Blocks have one dimension; any
- * number of them computes the whole extent, `units_per_block` of it at a time. */
+ * memory and the bytes of it that a thread has. */
 typedef struct kiln_module_device_kernel {
   const char *name;
-  uint32_t threads;
-  uint32_t units_per_block;
-  uint32_t shared_bytes; /* dynamic shared memory */
   uint32_t slots;
-  uint32_t uses_scratch;
-  uint32_t has_grid; /* the launch says how many blocks there are */
+  uint32_t num_grids;
 } kiln_module_device_kernel;
 
 enum {
@@ -201,13 +196,23 @@ enum {
   KILN_MODULE_IMAGE_SIM = 2, /* a shared object for the simulator */
 };
 
-/* A kernel, compiled for one architecture ("sm_80", "sim"). */
+/* A kernel, compiled for one architecture ("sm_80", "sim"), with the
+ * configuration that was chosen for it. Where `grid` is 0, blocks have one
+ * dimension, and any number of them computes the whole extent, `units_per_block`
+ * of it at a time; else the launch's grid number `grid`, counted from 1, says how
+ * many blocks there are. */
 typedef struct kiln_module_image {
   const char *arch;
   const void *bytes; /* aligned to 16 */
   uint64_t size;
   uint32_t kind;   /* KILN_MODULE_IMAGE_* */
   uint32_t kernel; /* index into kiln_module_device::kernels */
+  uint32_t threads;
+  uint32_t units_per_block;
+  uint32_t shared_bytes; /* dynamic shared memory */
+  uint32_t uses_scratch;
+  uint32_t grid;
+  uint32_t reserved; /* 0 */
 } kiln_module_image;
 
 struct kiln_module;
@@ -292,6 +297,7 @@ extern const kiln_module kiln_generated_module;
 static_assert(sizeof(kiln_module_dim) == 24, "ABI");
 static_assert(sizeof(kiln_module_tensor) == 40, "ABI");
 static_assert(sizeof(kiln_module_fault) == 24, "ABI");
+static_assert(sizeof(kiln_module_image) == 56, "ABI");
 static_assert(offsetof(kiln_module_frame, scratch) == 56, "ABI");
 static_assert(offsetof(kiln_module, name) == 48, "ABI");
 static_assert(offsetof(kiln_module, inputs) == 120, "ABI");
@@ -301,6 +307,7 @@ static_assert(offsetof(kiln_module, bind) == 192, "ABI");
 _Static_assert(sizeof(kiln_module_dim) == 24, "ABI");
 _Static_assert(sizeof(kiln_module_tensor) == 40, "ABI");
 _Static_assert(sizeof(kiln_module_fault) == 24, "ABI");
+_Static_assert(sizeof(kiln_module_image) == 56, "ABI");
 _Static_assert(offsetof(kiln_module_frame, scratch) == 56, "ABI");
 _Static_assert(offsetof(kiln_module, name) == 48, "ABI");
 _Static_assert(offsetof(kiln_module, inputs) == 120, "ABI");

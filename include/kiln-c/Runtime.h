@@ -18,7 +18,7 @@
 |* A session serves one call at a time (a second one gets KILN_BUSY); make    *|
 |* one for each thread that runs, they share weights. An executor may be      *|
 |* shared by all. After fork the child may use all three, except a session    *|
-|* that was inside a run.                                                     *|
+|* that was inside a run, and but for devices: KILN_UNSUPPORTED, or the CPU.  *|
 |*                                                                            *|
 |* Ownership: close sessions before their model, all of them before the       *|
 |* artefact. Caller memory is read or written during a call only.             *|
@@ -132,17 +132,26 @@ typedef struct kiln_model_options {
 enum {
   /* Read the clock around each run, for kiln_metrics (60 ns a run). */
   KILN_SESSION_TIME_RUNS = 1u,
-  /* And around each launch, for kiln_session_profile (60 ns a launch). */
+  /* And around each launch, for kiln_session_profile (60 ns a launch; on a device
+   * two events a launch, and no run is replayed as a graph). */
   KILN_SESSION_PROFILE = 2u,
+  /* When the device fails, or is not there, the CPU makes this run and all later
+   * ones; kiln_session_get_device says so. It is what happens when no device is
+   * named; of the two, the first is for those who name one, the second for those who
+   * want the status instead. Since 1.2. */
+  KILN_SESSION_TWIN = 4u,
+  KILN_SESSION_NO_TWIN = 8u,
 };
 
 typedef struct kiln_session_options {
   size_t struct_size;
-  /* "cpu", "cuda:0", "sim:sm_80" (the simulator, for tests), or NULL to let the
-   * artefact choose: the first GPU when it has code for it, else the CPU. A device
-   * that is named is used or refused (KILN_UNSUPPORTED), never replaced. */
+  /* "cpu", "cuda:0", "sim:sm_80" (the simulator, for tests; "sim:sm_80:1" its second
+   * device), or NULL to let the artefact choose: the first GPU when it has code for
+   * it, else the CPU. A device that is named is used or refused (KILN_UNSUPPORTED),
+   * never replaced, unless KILN_SESSION_TWIN says so. */
   const char *device;
-  /* The device's queue to run in; NULL, for a CPU has none. */
+  /* The device's stream to run in (a CUstream), which must outlive the session.
+   * NULL: one of the session's own; of a CPU, which has none. */
   void *stream;
   /* Threads of a private executor, as in kiln_executor_options. Must be 0 when
    * `executor` is given. */
@@ -160,15 +169,24 @@ typedef struct kiln_session_options {
 } kiln_session_options;
 
 enum {
-  /* Return before the work is done. No device of this version has it. */
+  /* On a device: return when the run is queued in its stream. Outputs are valid to
+   * what is queued there behind it, and to the host after kiln_session_wait or when
+   * the stream has come so far; inputs on the device, and pinned ones, must stay
+   * what they are until then. Errors of the device are told by that call or by the
+   * next run. A run waits all the same where it must know something of the device:
+   * with LATE outputs, sizes that the run finds, integrity options, a profile. */
   KILN_RUN_ASYNC = 1u,
+  /* Outputs that the caller gives no memory for lie on the device. Since 1.2. */
+  KILN_RUN_DEVICE_OUTPUTS = 2u,
 };
 
 typedef struct kiln_run_options {
   size_t struct_size;
   uint32_t flags; /* KILN_RUN_* */
   uint32_t reserved;
-  void *stream; /* instead of the session's; NULL */
+  /* A CUstream of the session's device to run in, instead of the session's; behind
+   * the session's earlier runs, whatever stream they were queued in. */
+  void *stream;
 } kiln_run_options;
 
 /*--- The table --------------------------------------------------------------*/
@@ -217,6 +235,8 @@ struct kiln_api {
   kiln_status_t (*session_memory_plan)(kiln_session *session, kiln_memory_plan *plan,
                                        kiln_plan_buffer *buffers, uint32_t capacity);
   void (*session_device)(const kiln_session *session, const char **name, const char **why);
+  kiln_status_t (*session_wait)(kiln_session *session);
+  kiln_pool *(*session_device_pool)(kiln_session *session);
 };
 
 /* What an artefact exports. NULL when it speaks another major version. */
@@ -368,6 +388,15 @@ KILN_INLINE kiln_pool *kiln_session_pool(kiln_session *session) {
                                                              : NULL;
 }
 
+/* The same of the device's memory (arena, outputs and copies of inputs there), one
+ * pool for all sessions of the model on that device; its blocks are the device's
+ * addresses. NULL on a CPU. Since 1.2. */
+KILN_INLINE kiln_pool *kiln_session_device_pool(kiln_session *session) {
+  return session && KILN_API_HAS(session->api, session_device_pool)
+             ? session->api->session_device_pool(session)
+             : NULL;
+}
+
 /* Ends the threads of a private executor, frees outputs that the session owns
  * (not managed ones). KILN_BUSY during a run. NULL is allowed. Since 1.0. */
 KILN_INLINE kiln_status_t kiln_session_destroy(kiln_session *session) {
@@ -395,12 +424,15 @@ KILN_INLINE kiln_status_t kiln_output_shapes(kiln_session *session, const DLTens
   return session->api->output_shapes(session, inputs, num_inputs, outputs, num_outputs);
 }
 
-/* Runs the model once, on CPU memory.
+/* Runs the model once. Tensors lie in the host's memory (kDLCPU, kDLCUDAHost) or,
+ * where the session runs on a device, also in that device's (kDLCUDA and its
+ * number); each may lie elsewhere than the next.
  *
  * Inputs: any alignment, any strides (in elements; NULL means dense,
  * row-major; those that are not dense are copied). An optional input may be
  * NULL. Inputs may be outputs of this or an earlier call: overlapping memory
- * is copied first.
+ * is copied first. On the device: dense, and aligned to the element; they are used
+ * where they are when their address is a multiple of 16, else copied there.
  *
  * Outputs: with `data`, dense caller memory of exactly the output's shape; of
  * a LATE output, the shape says how much room there is, and its dims are
@@ -413,7 +445,7 @@ KILN_INLINE kiln_status_t kiln_output_shapes(kiln_session *session, const DLTens
  * Since 1.0. KILN_INVALID_ARGUMENT, KILN_INVALID_SHAPE, KILN_INVALID_TYPE,
  * KILN_CONSTRAINT, KILN_UNSUPPORTED, KILN_BUSY, KILN_BUFFER_TOO_SMALL,
  * KILN_OUT_OF_MEMORY; with integrity options KILN_DAMAGED, KILN_CIRCUIT_OPEN,
- * KILN_NOT_FINITE. */
+ * KILN_NOT_FINITE; on a device KILN_DEVICE_FAILED. */
 KILN_INLINE kiln_status_t kiln_run(kiln_session *session, const DLTensor *const *inputs,
                                    uint32_t num_inputs, DLTensor *const *outputs,
                                    uint32_t num_outputs, const kiln_run_options *options) {
@@ -434,9 +466,19 @@ KILN_INLINE kiln_status_t kiln_run_managed(kiln_session *session, const DLTensor
   return session->api->run_managed(session, inputs, num_inputs, outputs, num_outputs, options);
 }
 
+/* Waits for runs with KILN_RUN_ASYNC. Since 1.2. KILN_BUSY, KILN_UNSUPPORTED: of an
+ * older artefact; what a run says when the device fails. */
+KILN_INLINE kiln_status_t kiln_session_wait(kiln_session *session) {
+  if (!session)
+    return KILN_INVALID_ARGUMENT;
+  return KILN_API_HAS(session->api, session_wait) ? session->api->session_wait(session)
+                                                  : KILN_UNSUPPORTED;
+}
+
 /* The device that the session runs on ("cpu", "cuda:0") and why it is that one
  * ("sm_80 cubin for NVIDIA A100 (sm_80)"; when no device was named, what is
- * missing for another). The texts live as long as the session. Since 1.2.
+ * missing for another; after a failure, what failed). The texts live as long as the
+ * session; ask again after a run that may have changed them. Since 1.2.
  * KILN_UNSUPPORTED, KILN_INVALID_ARGUMENT. */
 KILN_INLINE kiln_status_t kiln_session_get_device(const kiln_session *session, const char **name,
                                                   const char **why) {

@@ -141,6 +141,8 @@ bool FusionGrower::isPulledOften(Operation *op, const FusionGroup &group) const 
     Operation *user = users[i];
     if (!group.ops.contains(user))
       continue;
+    if (group.preparesRows && user == group.anchor)
+      continue;
     if (table.find(user)->reads == Reads::Often)
       return true;
     users.insert(user->user_begin(), user->user_end());
@@ -207,6 +209,14 @@ static bool hasRowsToFinish(Value value) {
          Expr::divideExactly(rows, 4 * rowsToFinish);
 }
 
+/// One constant matrix for all rows.
+bool FusionGrower::isProductOfRows(Operation *anchor) const {
+  if (!anchor || !table.find(anchor)->completesRows)
+    return false;
+  Value matrix = anchor->getOperand(1);
+  return rankOf(matrix) == 2 && matchPattern(matrix, m_Constant());
+}
+
 /// Takes what makes the rows that the group's anchor works on, when that can be
 /// one kernel with it.
 void FusionGrower::finishRows(FusionGroup &group) {
@@ -221,18 +231,38 @@ void FusionGrower::finishRows(FusionGroup &group) {
       !sameShape(made, group.root->getResult(0)) || !hasRowsToFinish(made))
     return;
   FusionGroup inner = startAt(last);
-  if (!inner.anchor || !table.find(inner.anchor)->completesRows ||
-      group.ops.size() + inner.ops.size() > maxOpsInGroup)
-    return;
-  // One constant matrix for all rows.
-  Value matrix = inner.anchor->getOperand(1);
-  if (rankOf(matrix) != 2 || !matchPattern(matrix, m_Constant()))
+  if (!isProductOfRows(inner.anchor) || group.ops.size() + inner.ops.size() > maxOpsInGroup)
     return;
   for (Operation *op : inner.ops)
     if (op != inner.anchor && !worksOnRows(op))
       return;
   group.ops.insert_range(inner.ops);
   group.anchor = inner.anchor;
+}
+
+/// Takes the op of rows, and what follows it, that makes the rows of the group's
+/// product.
+void FusionGrower::prepareRows(FusionGroup &group) {
+  if (!mayFinishRows || !isProductOfRows(group.anchor))
+    return;
+  Value made = group.anchor->getOperand(0);
+  Operation *last = made.getDefiningOp();
+  auto transposed = group.anchor->getAttrOfType<BoolAttr>("trans_a");
+  if (!last || !made.hasOneUse() || !needsKernel(last, table) || !allowed(last) ||
+      last->getBlock() != group.anchor->getBlock() || !transposed || transposed.getValue() ||
+      !hasRowsToFinish(made))
+    return;
+  for (Operation *op : group.ops)
+    if (op != group.anchor && !worksOnRows(op))
+      return;
+  FusionGroup inner = startAt(last);
+  Operation *rows = inner.anchor;
+  auto axis = rows ? rows->getAttrOfType<IntegerAttr>("axis") : nullptr;
+  if (!axis || axis.getInt() != rankOf(made) - 1 || !table.find(rows)->finishesRows ||
+      group.ops.size() + inner.ops.size() > maxOpsInGroup)
+    return;
+  group.ops.insert_range(inner.ops);
+  group.preparesRows = true;
 }
 
 /// A group of the root and what leads to an anchor.
@@ -253,6 +283,7 @@ FusionGroup FusionGrower::startAt(Operation *root) {
 FusionGroup FusionGrower::grow(Operation *root) {
   // Other members would stand in the way to an anchor.
   FusionGroup group = startAt(root);
+  prepareRows(group);
   extend(group, [&](Operation *producer) { return !table.find(producer)->kernel; });
   return group;
 }

@@ -36,6 +36,8 @@ const Buffer *KernelBuilder::memoryOf(Value value) {
 }
 
 const Buffer *KernelBuilder::resultBufferOf(Value value) {
+  if (aside)
+    return nullptr;
   for (auto [i, result] : llvm::enumerate(results()))
     if (result == value)
       return &outputs[i];
@@ -228,6 +230,12 @@ SmallVector<Value> KernelBuilder::vectorReduce(
 }
 
 void KernelBuilder::storeResults(ElementBuilder &e, ArrayRef<Value> index) {
+  if (aside) {
+    Value row = e.linearize(index.drop_back(), sizes(ArrayRef(shapeOf(aside->value)).drop_back()));
+    e.store(e.element(aside->value, index), aside->rows,
+            {e.sub(row, aside->firstRow), index.back()});
+    return;
+  }
   for (auto [i, result] : llvm::enumerate(results()))
     e.store(e.element(result, index), outputs[i], index);
 }

@@ -77,7 +77,7 @@ static Value splatTo(KernelBuilder &k, Value scalar, int64_t lanes) {
 Rows::Rows(KernelBuilder &k, Operation *anchor, ArrayRef<bool> alongAxes, Result result)
     : k(k), anchor(anchor), shape(shapeOf(anchor->getOperand(0))), along(alongAxes) {
   operandDirect = k.memoryOf(anchor->getOperand(0)) != nullptr;
-  resultDirect = k.results().size() == 1 && k.results()[0] == anchor->getResult(0);
+  resultDirect = k.results().size() == 1 && k.resultBufferOf(anchor->getResult(0));
   resultHasRows = result == Result::Whole;
   nativeLanes = k.commonLanes();
   for (auto [dim, inRow] : llvm::zip(shape, along)) {

@@ -47,8 +47,10 @@ struct Fault {
 /// fails, and cannot tell which rule it was that misbehaved.
 class AlgebraDriver : public RewriterBase::Listener {
 public:
-  AlgebraDriver(Block &block, const RuleTables &tables, const RuleList &rules, Weigher *weigher)
-      : block(block), tables(tables), weigher(weigher), rewriter(block.getParentOp()->getContext()),
+  AlgebraDriver(Block &block, const RuleTables &tables, const RuleList &rules, Weigher *weigher,
+                RuleTimes &times)
+      : block(block), tables(tables), weigher(weigher), times(times),
+        rewriter(block.getParentOp()->getContext()),
         recognising(*rewriter.getContext(), tables.library.natives(), withoutMoving(rules),
                     RuleKind::Algebra, actions()),
         all(*rewriter.getContext(), tables.library.natives(), rules, RuleKind::Algebra, actions()) {
@@ -74,7 +76,12 @@ public:
 private:
   bool run(RuleMatcher &rules) {
     // New ops can make rules relevant that were not.
-    while (rules.prepare(GraphFeatures(block))) {
+    auto prepare = [&] {
+      ProcessorTime time(times.prepare);
+      return rules.prepare(GraphFeatures(block));
+    };
+    while (prepare()) {
+      ProcessorTime time(times.match);
       matcher = &rules;
       for (Operation &op : block)
         push(&op);
@@ -318,6 +325,7 @@ private:
   Block &block;
   const RuleTables &tables;
   Weigher *weigher;
+  RuleTimes &times;
   TrafficModel traffic;
   RuleRewriter rewriter;
   RuleMatcher recognising, all, *matcher = nullptr;
@@ -363,7 +371,7 @@ private:
     SmallVector<Block *> blocks;
     collectProgramBlocks(function.getBody(), blocks);
     for (Block *block : blocks) {
-      AlgebraDriver driver(*block, tables, rules, weigher());
+      AlgebraDriver driver(*block, tables, rules, weigher(), report().times);
       bool good = driver.run();
       report().work += driver.work();
       if (!good)

@@ -61,9 +61,18 @@ private:
     actions.fuse = recordInto(sink);
     RuleMatcher matcher(getContext(), tables.library.natives(), report().rules, RuleKind::Fusion,
                         std::move(actions));
-    if (!matcher.prepare(GraphFeatures(block)))
-      return;
-    std::vector<Candidate> candidates = collectCandidates(block, matcher, sink);
+    RuleTimes &times = report().times;
+    {
+      ProcessorTime time(times.prepare);
+      if (!matcher.prepare(GraphFeatures(block)))
+        return;
+    }
+    std::vector<Candidate> candidates;
+    {
+      ProcessorTime time(times.match);
+      candidates = collectCandidates(block, matcher, sink);
+    }
+    ProcessorTime time(times.choose);
     report().work += matcher.work();
     PullCosts costs(tables.kernels);
     TrafficModel traffic;

@@ -38,6 +38,8 @@ private:
   bool build(pdl::OperationOp op);
   Value operandFor(StringRef opName, size_t index, ArrayRef<Value> known, Value pdlOperand);
   Shape shapeFor(StringRef opName, size_t index, ArrayRef<Value> known);
+  /// What rows are looked up in; random inputs are places in it.
+  Shape tableShape() const { return {Expr(64), base.back()}; }
   bool isParameter(StringRef opName, size_t index, ArrayRef<Value> known, Value pdlOperand) const;
   Shape modelShapeFor(StringRef opName, size_t index, ArrayRef<Value> known,
                       Value pdlOperand) const;
@@ -69,6 +71,37 @@ static bool holds(pdl::PatternOp pattern, StringRef op) {
                       [&](pdl::OperationOp one) { return one.getOpName() == op; });
 }
 
+static bool normalizes(pdl::PatternOp pattern) {
+  return holds(pattern, "kiln.standardize") || holds(pattern, "kiln.rms_normalize");
+}
+
+/// Rows are groups of channels, [batch, groups, elements].
+static bool isOfGroups(pdl::PatternOp pattern) {
+  return holds(pattern, "kiln.standardize") && holds(pattern, "kiln.reshape");
+}
+
+/// An op of a normalisation, spelled out or not, leads to `value`.
+static bool isBehindNormalization(Value value) {
+  Operation *op = value ? value.getDefiningOp() : nullptr;
+  if (!op)
+    return false;
+  StringRef name = op->getName().getStringRef();
+  return name == "kiln.standardize" || name == "kiln.rms_normalize" || name == "kiln.sqrt" ||
+         llvm::any_of(op->getOperands(), isBehindNormalization);
+}
+
+/// What is read for whole planes of an image: the first operand of PerPlane.
+static Value planesOf(pdl::PatternOp pattern) {
+  for (auto call : pattern.getOps<pdl::ApplyNativeConstraintOp>())
+    if (call.getName() == "PerPlane")
+      return call.getArgs()[0];
+  return nullptr;
+}
+
+static bool isOfImages(pdl::PatternOp pattern) {
+  return holds(pattern, "kiln.conv") || holds(pattern, "kiln.resize") || planesOf(pattern);
+}
+
 /// A constraint of one of these names is about the operand.
 static bool isAsked(Value pdlOperand, ArrayRef<StringRef> names) {
   return llvm::any_of(pdlOperand.getUsers(), [&](Operation *user) {
@@ -85,15 +118,16 @@ void Maker::drawWorld() {
   if (spec)
     return setWorld();
   element = chance(5) ? Type(b.getF16Type()) : chance(8) ? Type(b.getI32Type()) : b.getF32Type();
-  if (holds(pattern, "kiln.conv")) {
+  if (isOfImages(pattern)) {
     base = {Expr(1 + below(2)), Expr(4), Expr(5 + below(2)), Expr(5 + below(3))};
+  } else if (isOfGroups(pattern)) {
+    base = {Expr(1 + below(2)), Expr(2 + below(2)), Expr(8 * (1 + below(3)))};
   } else {
     for (int64_t i = 0, rank = 2 + below(3); i < rank; ++i)
       base.push_back(Expr(2 + below(4)));
   }
   // Rows are finished where they are made when there are enough to share out.
-  if (holds(pattern, "kiln.matmul") &&
-      (holds(pattern, "kiln.standardize") || holds(pattern, "kiln.rms_normalize")))
+  if (holds(pattern, "kiln.matmul") && normalizes(pattern))
     base[0] = Expr(128);
   reducedAxes = base.size() > 2 && chance(3) ? 2 : 1;
   missAt = static_cast<unsigned>(below(3));
@@ -106,15 +140,20 @@ void Maker::setWorld() {
   // Activations: of image models; of products; before attention, and its scores and queries; rows.
   static constexpr int64_t images[][4] = {{1, 16, 14, 14}, {1, 32, 28, 28}, {1, 64, 40, 40}};
   static constexpr int64_t products[][2] = {{16, 128}, {64, 256}, {128, 768}};
+  // As many rows as are shared out where rows are finished with the product.
+  static constexpr int64_t finished[][2] = {{128, 64}, {128, 256}, {128, 768}};
   static constexpr int64_t scores[][4] = {{1, 4, 16, 16}, {1, 12, 64, 64}, {1, 12, 256, 256}};
   static constexpr int64_t tokens[][3] = {{1, 16, 128}, {1, 64, 256}, {1, 128, 768}};
   static constexpr int64_t queries[][4] = {{1, 4, 16, 32}, {1, 8, 64, 64}, {1, 12, 256, 64}};
+  static constexpr int64_t groups[][3] = {{1, 4, 784}, {1, 8, 3136}, {1, 16, 6400}};
   static constexpr int64_t rows[][2] = {{16, 64}, {128, 768}, {512, 2048}};
   auto at = static_cast<size_t>(spec->size);
   bool softmax = holds(pattern, "kiln.softmax"), matmul = holds(pattern, "kiln.matmul");
-  ArrayRef<int64_t> dims = holds(pattern, "kiln.conv")        ? ArrayRef<int64_t>(images[at])
+  ArrayRef<int64_t> dims = isOfImages(pattern)                ? ArrayRef<int64_t>(images[at])
+                           : isOfGroups(pattern)              ? ArrayRef<int64_t>(groups[at])
                            : holds(pattern, "kiln.attention") ? ArrayRef<int64_t>(tokens[at])
                            : softmax && matmul                ? ArrayRef<int64_t>(queries[at])
+                           : matmul && normalizes(pattern)    ? ArrayRef<int64_t>(finished[at])
                            : matmul                           ? ArrayRef<int64_t>(products[at])
                            : softmax                          ? ArrayRef<int64_t>(scores[at])
                                                               : ArrayRef<int64_t>(rows[at]);
@@ -152,18 +191,17 @@ bool Maker::isParameter(StringRef opName, size_t index, ArrayRef<Value> known,
       isAsked(pdlOperand, {"PerChannel", "PerColumn"}))
     return true;
   // Scale and bias behind a normalisation, not the residual before it.
-  bool normalizes =
-      llvm::any_of(ArrayRef<StringRef>{"kiln.standardize", "kiln.rms_normalize", "kiln.sqrt"},
-                   [&](StringRef op) { return holds(pattern, op); });
-  return normalizes && known[0] && !isa<BlockArgument>(known[0]);
+  return isBehindNormalization(known[0]);
 }
 
 Shape Maker::modelShapeFor(StringRef opName, size_t index, ArrayRef<Value> known,
                            Value pdlOperand) const {
   auto other = llvm::find_if(known, [](Value value) { return value != nullptr; });
   if (index == 0 || other == known.end())
-    return other == known.end() ? base : shapeOf(*other);
+    return other != known.end() ? shapeOf(*other) : opName == "kiln.gather" ? tableShape() : base;
   Shape shape = shapeOf(*other);
+  if (opName == "kiln.gather")
+    return Shape(ArrayRef(base).drop_back());
   if (opName == "kiln.conv")
     return {shape[1], shape[1], Expr(3), Expr(3)};
   if (opName == "kiln.matmul" && holds(pattern, "kiln.softmax")) { // keys, then values
@@ -185,7 +223,7 @@ Shape Maker::modelShapeFor(StringRef opName, size_t index, ArrayRef<Value> known
   }
   if (!isVector)
     return shape;
-  if (!holds(pattern, "kiln.conv"))
+  if (!holds(pattern, "kiln.conv") && !isAsked(pdlOperand, {"PerChannel"}))
     return {shape.back()};
   Shape channel(shape.size() - 1, Expr(1));
   channel[0] = shape[1];
@@ -194,6 +232,8 @@ Shape Maker::modelShapeFor(StringRef opName, size_t index, ArrayRef<Value> known
 
 Shape Maker::shapeFor(StringRef opName, size_t index, ArrayRef<Value> known) {
   auto other = llvm::find_if(known, [](Value value) { return value != nullptr; });
+  if (opName == "kiln.gather")
+    return index == 0 ? tableShape() : Shape(ArrayRef(base).drop_back());
   if (opName == "kiln.conv") {
     if (index == 0)
       return base;
@@ -276,11 +316,16 @@ Value Maker::makeConstant(RankedTensorType type, std::optional<Attribute> wanted
 Value Maker::operandFor(StringRef opName, size_t index, ArrayRef<Value> known, Value pdlOperand) {
   Shape shape =
       spec ? modelShapeFor(opName, index, known, pdlOperand) : shapeFor(opName, index, known);
+  if (Value planes = planesOf(pattern))
+    shape = planes == pdlOperand ? Shape{base[0], base[1], 1, 1} : base;
   auto wanted = wantedConstant(pdlOperand);
   if (wanted && *wanted) // one number, as exporters write it
     shape = chance(3) ? Shape{Expr(1)} : Shape{};
   bool isCondition = opName == "kiln.select" && index == 0;
-  RankedTensorType type = tensorType(shape, isCondition ? Type(b.getI1Type()) : element);
+  bool isPlace = opName == "kiln.gather" && index == 1;
+  RankedTensorType type = tensorType(shape, isCondition ? Type(b.getI1Type())
+                                            : isPlace   ? Type(b.getI64Type())
+                                                        : element);
   bool isWeight = index == 1 && (opName == "kiln.conv" || opName == "kiln.matmul");
   if (wanted || (spec && isParameter(opName, index, known, pdlOperand)))
     return makeConstant(type, wanted, spec && isWeight);
@@ -319,16 +364,38 @@ Attribute Maker::drawAttribute(StringRef opName, StringRef name, ArrayRef<Value>
     if (name == "keepdims")
       return b.getBoolAttr(true);
   }
-  if (opName == "kiln.reshape" && name == "shape" && rank > 0) { // heads of two columns
+  if (opName == "kiln.resize" && rank == 4) {
     Shape shape = shapeOf(operands[0]);
+    if (name == "axes")
+      return b.getDenseI64ArrayAttr({2, 3});
+    if (name == "sizes")
+      return exprsAttr(b.getContext(), Shape{shape[2] * Expr(2), shape[3] * Expr(2)});
+    if (name == "scales")
+      return b.getDenseF64ArrayAttr({2, 2});
+    if (name == "mode")
+      return b.getStringAttr("nearest");
+    if (name == "coordinates")
+      return b.getStringAttr("asymmetric");
+  }
+  if (opName == "kiln.reshape" && name == "shape" && rank > 0) {
+    Shape shape = shapeOf(operands[0]);
+    if (isOfGroups(pattern)) { // four channels a group, of two lines
+      shape[1] = shape[1] * Expr(4);
+      shape.back() = Expr::floorDiv(shape.back(), 8);
+      shape.insert(shape.end() - 1, Expr(2));
+      return exprsAttr(b.getContext(), shape);
+    }
+    // heads of two columns
     shape.back() = Expr::floorDiv(shape.back(), 2);
     shape.push_back(2);
     return exprsAttr(b.getContext(), shape);
   }
   if (name == "scale")
     return b.getF64FloatAttr(0.5);
-  if (name == "axis")
-    return b.getI64IntegerAttr(rank - 1);
+  if (name == "axis") // of rows, of channels, of the last
+    return b.getI64IntegerAttr(opName == "kiln.gather"   ? 0
+                               : opName == "kiln.concat" ? std::min<int64_t>(1, rank - 1)
+                                                         : rank - 1);
   if (name == "epsilon")
     return b.getF64FloatAttr(1e-5);
   if (name == "alpha")
@@ -336,8 +403,10 @@ Attribute Maker::drawAttribute(StringRef opName, StringRef name, ArrayRef<Value>
   if (name == "beta")
     return b.getF64FloatAttr(0.5);
   if (name == "permutation") {
-    SmallVector<int64_t> order = llvm::to_vector(llvm::seq<int64_t>(0, rank));
-    std::shuffle(order.begin(), order.end(), random);
+    // Twice the reverse is nothing.
+    SmallVector<int64_t> order = llvm::to_vector(llvm::reverse(llvm::seq<int64_t>(0, rank)));
+    if (!spec && chance(4))
+      std::shuffle(order.begin(), order.end(), random);
     return b.getDenseI64ArrayAttr(order);
   }
   if (name == "to")

@@ -17,12 +17,30 @@
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 #include "llvm/Support/raw_ostream.h"
+#include <ctime>
 
 namespace kiln {
 #define GEN_PASS_DECL
 #define GEN_PASS_DEF_APPLYALGEBRAPASS
 #define GEN_PASS_DEF_APPLYRULESPASS
 #include "kiln/Patterns/Passes.h.inc"
+
+/// Adds the processor time that this thread takes, until it is destroyed.
+class ProcessorTime {
+public:
+  explicit ProcessorTime(double &milliseconds) : sum(milliseconds), began(now()) {}
+  ~ProcessorTime() { sum += now() - began; }
+  ProcessorTime(const ProcessorTime &) = delete;
+  ProcessorTime &operator=(const ProcessorTime &) = delete;
+
+private:
+  static double now() {
+    timespec time = {};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) * 1e3 + static_cast<double>(time.tv_nsec) * 1e-6;
+  }
+  double &sum, began;
+};
 
 /// What both passes do with their options.
 template <typename Base> struct RulePass : Base {

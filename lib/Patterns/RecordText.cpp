@@ -115,13 +115,84 @@ bool kiln::isAsWritten(const RuleRecord &record) {
 // Reading
 //===----------------------------------------------------------------------===//
 
+char RecordError::ID = 0;
+
 namespace {
+/// Finds members of a document that is known to be JSON.
+class PlaceFinder {
+public:
+  explicit PlaceFinder(StringRef text) : text(text) {}
+
+  /// Where the member is that `path` (measurements[0].error) names; the innermost
+  /// that holds it where it is missing.
+  size_t find(StringRef path) {
+    std::string parts = llvm::join(llvm::split(path, '['), ".");
+    llvm::erase(parts, ']');
+    for (StringRef part : llvm::split(parts, '.'))
+      if (!enter(part))
+        break;
+    return at;
+  }
+
+private:
+  char next() {
+    at = std::min(text.find_first_not_of(" \t\r\n", at), text.size());
+    return at < text.size() ? text[at] : '\0';
+  }
+  StringRef string() {
+    size_t from = ++at;
+    while (at < text.size() && text[at] != '"')
+      at += text[at] == '\\' ? 2 : 1;
+    return text.slice(from, at++);
+  }
+  void skipValue() {
+    unsigned depth = 0;
+    do {
+      char c = next();
+      if (c == '"') {
+        (void)string();
+        continue;
+      }
+      depth += c == '{' || c == '[';
+      depth -= c == '}' || c == ']';
+      // A number or a word, or one mark.
+      size_t end = std::min(text.find_first_of("{}[]:, \t\r\n", at), text.size());
+      at = std::max(end, at + 1);
+    } while (depth != 0 && at < text.size());
+  }
+  bool enter(StringRef part) {
+    char opening = next();
+    size_t outer = at;
+    if (opening != '{' && opening != '[')
+      return false;
+    ++at;
+    for (size_t i = 0; next() != '\0' && text[at] != '}' && text[at] != ']'; ++i) {
+      bool found = opening == '{' ? string() == part : std::to_string(i) == part;
+      if (opening == '{' && next() == ':')
+        ++at;
+      (void)next();
+      if (found)
+        return true;
+      skipValue();
+      if (next() == ',')
+        ++at;
+    }
+    at = outer;
+    return false;
+  }
+
+  StringRef text;
+  size_t at = 0;
+};
+
 /// Keeps the first fault and where it is.
 struct Faults {
-  std::string first;
+  std::string first, place;
   void add(const llvm::Twine &where, const llvm::Twine &what) {
-    if (first.empty())
-      first = (where + ": " + what).str();
+    if (!first.empty())
+      return;
+    place = where.str();
+    first = place + ": " + what.str();
   }
 };
 
@@ -284,8 +355,13 @@ static bool isDate(StringRef text) {
 
 llvm::Expected<RuleRecord> kiln::parseRecord(StringRef text) {
   auto document = llvm::json::parse(text);
-  if (!document)
-    return document.takeError();
+  if (!document) {
+    // "[line:column, byte=offset]: text"
+    std::string what = llvm::toString(document.takeError());
+    size_t offset = 0;
+    StringRef(what).split("byte=").second.consumeInteger(10, offset);
+    return llvm::make_error<RecordError>(what, std::min(offset, text.size()));
+  }
   Faults faults;
   RuleRecord record;
   {
@@ -313,6 +389,6 @@ llvm::Expected<RuleRecord> kiln::parseRecord(StringRef text) {
     record.digest = members.text("digest");
   }
   if (!faults.first.empty())
-    return llvm::createStringError(faults.first);
+    return llvm::make_error<RecordError>(faults.first, PlaceFinder(text).find(faults.place));
   return record;
 }

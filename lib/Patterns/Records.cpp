@@ -21,6 +21,9 @@
 using namespace mlir;
 using namespace kiln;
 
+/// Characters before and behind the place of a fault.
+static constexpr size_t lineAroundPlace = 40;
+
 //===----------------------------------------------------------------------===//
 // Devices
 //===----------------------------------------------------------------------===//
@@ -222,6 +225,18 @@ std::optional<RuleRecord> RecordLibrary::read(StringRef rule, StringRef device,
     diags.report(Diag::RecordUnusable, why).inFile(source.file);
     return std::nullopt;
   };
+  auto unusableAt = [&](const std::string &why, StringRef text, size_t offset) {
+    StringRef before = text.take_front(offset);
+    size_t start = before.rfind('\n') + 1, column = offset - start;
+    // Measurements are long lines: what is around the place is shown.
+    size_t shown = column > lineAroundPlace ? column - lineAroundPlace : 0;
+    StringRef line = text.drop_front(start).split('\n').first.drop_front(shown);
+    auto &diag = diags.report(Diag::RecordUnusable, why);
+    diag.inFile(source.file + ":" + std::to_string(before.count('\n') + 1) + ":" +
+                std::to_string(column + 1));
+    diag.note(printable(line.take_front(2 * lineAroundPlace)));
+    diag.note(std::string(column - shown, ' ') + "^");
+  };
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   StringRef text;
   if (source.text) {
@@ -236,8 +251,12 @@ std::optional<RuleRecord> RecordLibrary::read(StringRef rule, StringRef device,
     text = buffer->getBuffer();
   }
   auto record = parseRecord(text);
-  if (!record)
-    return unusable(llvm::toString(record.takeError()));
+  if (!record) {
+    llvm::handleAllErrors(record.takeError(), [&](const RecordError &error) {
+      unusableAt(error.message(), text, error.offset());
+    });
+    return std::nullopt;
+  }
   record->file = source.file;
   if (!isAsWritten(*record)) {
     diags.report(Diag::RecordEdited).inFile(source.file);

@@ -81,68 +81,78 @@ void RuleReport::printText(llvm::raw_ostream &os) const {
     os << rule << ": switched off, " << text << "\n";
   if (!idle.empty())
     os << "no match: " << idle << "\n";
+  if (device) {
+    os << "\nOn the device:\n";
+    device->printText(os);
+  }
 }
 
-void RuleReport::printJSON(llvm::raw_ostream &os,
-                           llvm::function_ref<void(llvm::json::OStream &)> writeMore) const {
-  llvm::json::OStream json(os, /*IndentSize=*/2);
+static void printMembers(const RuleReport &report, llvm::json::OStream &json) {
   auto strings = [&](StringRef key, const std::vector<std::string> &values) {
     json.attributeArray(key, [&] {
       for (const std::string &value : values)
         json.value(value);
     });
   };
-  auto grouped = byRule(matches);
+  auto grouped = byRule(report.matches);
+  json.attributeArray("rules", [&] {
+    for (const auto &rule : report.rules)
+      json.object([&] {
+        json.attribute("name", rule->name);
+        json.attribute("kind", rule->kind == RuleKind::Fusion ? "fusion" : "algebra");
+        json.attribute("built_in", rule->builtIn);
+        json.attributeArray("matches", [&] {
+          for (const RuleMatch *match : grouped[rule->name])
+            json.object([&] {
+              json.attribute("pattern", match->pattern);
+              json.attribute("verdict", verdictName(match->verdict));
+              strings("nodes", match->nodes);
+              strings("ops", match->ops);
+              if (!match->kernel.empty())
+                json.attribute("kernel", match->kernel);
+              if (!match->reason.empty())
+                json.attribute("reason", match->reason);
+              if (RuleReport::hasEvidence(*match))
+                json.attributeObject("evidence", [&] {
+                  json.attribute("basis", evidenceName(match->basis));
+                  if (match->basis != EvidenceClass::Predicted) {
+                    json.attribute("speedup", match->speedup);
+                    strings("records", match->records);
+                    json.attribute("text", match->recordText);
+                  }
+                  if (rule->kind == RuleKind::Algebra)
+                    return;
+                  json.attribute("saved_bytes", match->savedBytes);
+                  json.attribute("saved_over_generic", match->savedOverGeneric);
+                  json.attribute("gain_ps", match->gain);
+                });
+              if (match->verdict == Verdict::Fired)
+                strings("beat", match->beat);
+            });
+        });
+      });
+  });
+  json.attributeObject("work", [&] {
+    json.attribute("patterns", report.work.patterns);
+    json.attribute("constraints", report.work.calls);
+  });
+  json.attributeArray("switched_off", [&] {
+    for (const auto &off : report.switchedOff)
+      json.object([&] {
+        json.attribute("name", off.first);
+        json.attribute("reason", off.second);
+      });
+  });
+  if (report.device)
+    json.attributeObject("device", [&] { printMembers(*report.device, json); });
+}
+
+void RuleReport::printJSON(llvm::raw_ostream &os,
+                           llvm::function_ref<void(llvm::json::OStream &)> writeMore) const {
+  llvm::json::OStream json(os, /*IndentSize=*/2);
   json.object([&] {
     json.attribute("version", "1.0");
-    json.attributeArray("rules", [&] {
-      for (const auto &rule : rules)
-        json.object([&] {
-          json.attribute("name", rule->name);
-          json.attribute("kind", rule->kind == RuleKind::Fusion ? "fusion" : "algebra");
-          json.attribute("built_in", rule->builtIn);
-          json.attributeArray("matches", [&] {
-            for (const RuleMatch *match : grouped[rule->name])
-              json.object([&] {
-                json.attribute("pattern", match->pattern);
-                json.attribute("verdict", verdictName(match->verdict));
-                strings("nodes", match->nodes);
-                strings("ops", match->ops);
-                if (!match->kernel.empty())
-                  json.attribute("kernel", match->kernel);
-                if (!match->reason.empty())
-                  json.attribute("reason", match->reason);
-                if (hasEvidence(*match))
-                  json.attributeObject("evidence", [&] {
-                    json.attribute("basis", evidenceName(match->basis));
-                    if (match->basis != EvidenceClass::Predicted) {
-                      json.attribute("speedup", match->speedup);
-                      strings("records", match->records);
-                      json.attribute("text", match->recordText);
-                    }
-                    if (rule->kind == RuleKind::Algebra)
-                      return;
-                    json.attribute("saved_bytes", match->savedBytes);
-                    json.attribute("saved_over_generic", match->savedOverGeneric);
-                    json.attribute("gain_ps", match->gain);
-                  });
-                if (match->verdict == Verdict::Fired)
-                  strings("beat", match->beat);
-              });
-          });
-        });
-    });
-    json.attributeObject("work", [&] {
-      json.attribute("patterns", work.patterns);
-      json.attribute("constraints", work.calls);
-    });
-    json.attributeArray("switched_off", [&] {
-      for (const auto &off : switchedOff)
-        json.object([&] {
-          json.attribute("name", off.first);
-          json.attribute("reason", off.second);
-        });
-    });
+    printMembers(*this, json);
     if (writeMore)
       writeMore(json);
   });

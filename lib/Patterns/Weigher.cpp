@@ -48,7 +48,7 @@ bool Weigher::isOutdated(const Rule &rule, const Evidence &evidence) {
   auto hash = hashOf(rule, *evidence.measurement);
   bool outdated = hash != evidence.measurement->kernelHash;
   if (outdated)
-    outdatedRules.insert(rule.name);
+    outdatedFiles[evidence.record->file] = rule.name;
   // hashOf may have come back here.
   return compared[evidence.measurement] = outdated;
 }

@@ -11,6 +11,7 @@
 #include "kiln/Pipeline/DeviceReport.h"
 #include "kiln/Target/CUDA/Toolchain.h"
 #include "kiln/Target/Link/OutputFile.h"
+#include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
 #include "llvm/IR/Module.h"
@@ -26,12 +27,40 @@
 using namespace mlir;
 using namespace kiln;
 
-/// Facts of a GPU of the first architecture that is asked for.
-const cuda::DeviceFacts &Compilation::scheduledDevice() {
-  StringRef name = options.cuda.architectures.empty() ? StringRef(options.cuda.simulated)
-                                                      : options.cuda.architectures.front();
-  const cuda::DeviceFacts *found = cuda::deviceOfArchitecture(name.rtrim('a'));
+/// What code is made for: the architectures, and last the simulated one.
+std::vector<std::string> Compilation::machines() const {
+  std::vector<std::string> names = options.cuda.architectures;
+  if (!options.cuda.simulated.empty())
+    names.push_back(options.cuda.simulated);
+  return names;
+}
+
+/// A GPU of the architecture; any, where none of it is known.
+static const cuda::DeviceFacts &scheduledDevice(StringRef architecture) {
+  bool isPtx = architecture.consume_front("compute_");
+  const cuda::DeviceFacts *found =
+      cuda::deviceOfArchitecture(((isPtx ? "sm_" : "") + architecture).str());
   return found ? *found : cuda::builtInDevices().front();
+}
+
+bool Compilation::checkPrecision() {
+  static constexpr std::tuple<Precision, cuda::Unit, StringLiteral> units[] = {
+      {Precision::Tf32, cuda::Unit::tf32, "tf32"},
+      {Precision::Bf16, cuda::Unit::bf16, "bf16"},
+      {Precision::Fp16, cuda::Unit::f16, "fp16"}};
+  for (auto &[precision, unit, name] : units)
+    for (const std::string &machine : machines())
+      if (precision == options.cuda.precision && scheduledDevice(machine).rate(unit) == 0) {
+        diags.report(Diag::NoTensorUnit, name, machine);
+        return false;
+      }
+  return true;
+}
+
+/// Whether two forms of a kernel compile to the same and are launched alike.
+static bool areEqual(const DeviceKernel &a, const DeviceKernel &b) {
+  return a.text == b.text && a.threads == b.threads && a.sharedBytes == b.sharedBytes &&
+         a.unitsPerBlock == b.unitsPerBlock && a.usesScratch == b.usesScratch && a.grid == b.grid;
 }
 
 /// Of the devices of an architecture, the one with most memory; null if none is known.
@@ -74,10 +103,7 @@ bool Compilation::checkDeviceMemory() {
   auto text = [](int64_t bytes) {
     return llvm::formatv("{0:f2} GB", static_cast<double>(bytes) * 1e-9).str();
   };
-  std::vector<std::string> names = options.cuda.architectures;
-  if (!options.cuda.simulated.empty())
-    names.push_back(options.cuda.simulated);
-  for (const std::string &name : names)
+  for (const std::string &name : machines())
     if (const cuda::DeviceFacts *facts = largestDevice(name);
         facts && weights + buffers + ends > facts->memoryBytes)
       diags.report(Diag::ModelTooLarge, text(weights + buffers + ends), text(weights),
@@ -128,13 +154,30 @@ bool Compilation::emitDeviceKernels() {
         unaligned.insert(launch.getKernel());
     }
   });
-  KernelEmitter emitter(context, tables.kernels, scheduledDevice());
+  // One for each device that stands for an architecture; machines share them.
+  llvm::MapVector<const cuda::DeviceFacts *, std::unique_ptr<KernelEmitter>> emitters;
+  for (const std::string &machine : machines()) {
+    const cuda::DeviceFacts &facts = scheduledDevice(machine);
+    if (auto &emitter = emitters[&facts]; !emitter)
+      emitter = std::make_unique<KernelEmitter>(context, tables.kernels, facts,
+                                                options.cuda.precision == Precision::Tf32);
+  }
   for (auto kernel : device->module->getOps<plan::KernelOp>()) {
-    auto emitted =
-        emitter.emit(kernel, nodes[kernel.getSymName()], !unaligned.contains(kernel.getSymName()));
-    if (failed(emitted))
-      return fail(Diag::Internal, "a kernel could not be emitted");
-    device->kernels.push_back(std::move(*emitted));
+    StringRef name = kernel.getSymName();
+    DeviceForms &made = device->kernels.emplace_back();
+    llvm::DenseMap<const cuda::DeviceFacts *, unsigned> formOf;
+    for (auto &[facts, emitter] : emitters) {
+      auto emitted = emitter->emit(kernel, nodes[name], !unaligned.contains(name));
+      if (failed(emitted))
+        return fail(Diag::Internal, "a kernel could not be emitted");
+      auto known = llvm::find_if(
+          made.forms, [&](const DeviceKernel &form) { return areEqual(form, *emitted); });
+      formOf[facts] = static_cast<unsigned>(known - made.forms.begin());
+      if (known == made.forms.end())
+        made.forms.push_back(std::move(*emitted));
+    }
+    for (const std::string &machine : machines())
+      made.formOf.push_back(formOf.lookup(&scheduledDevice(machine)));
   }
   return true;
 }
@@ -142,18 +185,38 @@ bool Compilation::emitDeviceKernels() {
 void Compilation::printDeviceKernels(llvm::raw_ostream &os) {
   if (!device)
     return;
-  for (const DeviceKernel &kernel : device->kernels)
-    os << kernel.comment << kernel.text << '\n';
+  std::vector<std::string> names = machines();
+  for (const DeviceForms &kernel : device->kernels)
+    for (auto [i, form] : llvm::enumerate(kernel.forms)) {
+      if (kernel.forms.size() > 1) {
+        os << "// For";
+        for (auto [name, chosen] : llvm::zip_equal(names, kernel.formOf))
+          if (chosen == i)
+            os << ' ' << name;
+        os << ":\n";
+      }
+      os << form.comment << form.text << '\n';
+    }
 }
 
 /// One text for one machine.
 struct kiln::ImageJob {
+  unsigned index;
   const DeviceKernel *kernel;
   /// Null: the simulator.
   const CudaArchitecture *architecture;
   CudaCode code;
   std::string error;
 };
+
+/// The grids that the forms of a kernel have, each once.
+std::vector<std::array<Expr, 3>> Compilation::gridsOf(const DeviceForms &kernel) {
+  std::vector<std::array<Expr, 3>> grids;
+  for (const DeviceKernel &form : kernel.forms)
+    if (form.grid && !llvm::is_contained(grids, *form.grid))
+      grids.push_back(*form.grid);
+  return grids;
+}
 
 /// Of --arch, those that nvcc can make code for.
 bool Compilation::findArchitectures(const CudaToolchain &toolchain,
@@ -336,14 +399,20 @@ bool Compilation::compileDeviceKernels() {
   if (!findArchitectures(toolchain, architectures))
     return false;
   std::vector<ImageJob> jobs;
-  for (const DeviceKernel &kernel : device->kernels) {
-    if (!options.tempsStem.empty() && !writeKernelTemp(kernel, ".cu", kernel.comment + kernel.text))
-      return false;
-    for (const CudaArchitecture &architecture : architectures)
-      jobs.push_back({&kernel, &architecture, {}, ""});
-    if (!options.cuda.simulated.empty())
-      jobs.push_back({&kernel, nullptr, {}, ""});
-  }
+  for (auto [index, kernel] : llvm::enumerate(device->kernels))
+    for (auto [machine, chosen] : llvm::enumerate(kernel.formOf)) {
+      const DeviceKernel &form = kernel.forms[chosen];
+      if (!options.tempsStem.empty() &&
+          !writeKernelTemp(form,
+                           kernel.forms.size() > 1 ? "." + machines()[machine] + ".cu" : ".cu",
+                           form.comment + form.text))
+        return false;
+      jobs.push_back({static_cast<unsigned>(index),
+                      &form,
+                      machine < architectures.size() ? &architectures[machine] : nullptr,
+                      {},
+                      ""});
+    }
   size_t hits = runImageJobs(toolchain, jobs);
   timer.annotate(std::to_string(jobs.size()) + ", " + std::to_string(hits) + " cached");
   for (const ImageJob &job : jobs)
@@ -353,18 +422,28 @@ bool Compilation::compileDeviceKernels() {
     return false;
 
   DeviceInfo &info = device->info;
-  for (const DeviceKernel &kernel : device->kernels)
-    info.kernels.push_back({kernel.name, kernel.threads, kernel.unitsPerBlock, kernel.sharedBytes,
-                            kernel.slots, kernel.usesScratch, kernel.grid.has_value()});
+  for (const DeviceForms &kernel : device->kernels)
+    info.kernels.push_back({kernel.forms[0].name, kernel.forms[0].slots,
+                            static_cast<unsigned>(gridsOf(kernel).size())});
   for (ImageJob &job : jobs) {
     if (options.deviceReport)
       addRow(*options.deviceReport, job, options.cuda.simulated);
-    info.images.push_back({job.architecture ? job.architecture->name : "sim",
-                           !job.architecture         ? KILN_MODULE_IMAGE_SIM
-                           : job.architecture->isPtx ? KILN_MODULE_IMAGE_PTX
-                                                     : KILN_MODULE_IMAGE_CUBIN,
-                           static_cast<unsigned>(job.kernel - device->kernels.data()),
-                           std::move(job.code.image)});
+    const DeviceKernel &form = *job.kernel;
+    DeviceInfo::Image &image = info.images.emplace_back();
+    image.arch = job.architecture ? job.architecture->name : "sim";
+    image.kind = !job.architecture         ? KILN_MODULE_IMAGE_SIM
+                 : job.architecture->isPtx ? KILN_MODULE_IMAGE_PTX
+                                           : KILN_MODULE_IMAGE_CUBIN;
+    image.kernel = job.index;
+    image.threads = form.threads;
+    image.unitsPerBlock = form.unitsPerBlock;
+    image.sharedBytes = form.sharedBytes;
+    image.usesScratch = form.usesScratch;
+    if (form.grid) {
+      auto grids = gridsOf(device->kernels[job.index]);
+      image.grid = static_cast<unsigned>(llvm::find(grids, *form.grid) - grids.begin()) + 1;
+    }
+    image.bytes = std::move(job.code.image);
   }
   info.driver = "kiln_cuda_driver";
   return true;
@@ -376,8 +455,11 @@ void Compilation::buildDeviceProgram(ModuleOp into) {
   deviceLayout.prefix = "kiln_generated_device_";
   deviceLayout.deviceKernels.emplace();
   for (auto [i, kernel] : llvm::enumerate(device->kernels)) {
-    facts[kernel.name] = kernel.facts;
-    (*deviceLayout.deviceKernels)[kernel.name] = {static_cast<unsigned>(i), kernel.grid};
+    // Units matter, and scratch, where the launch does not name its blocks.
+    auto counted = llvm::find_if(kernel.forms, [](const auto &form) { return !form.grid; });
+    const DeviceKernel &form = counted == kernel.forms.end() ? kernel.forms[0] : *counted;
+    facts[form.name] = form.facts;
+    (*deviceLayout.deviceKernels)[form.name] = {static_cast<unsigned>(i), gridsOf(kernel)};
   }
   buildProgram(programOf(*device->module), deviceLayout, facts, into);
 }

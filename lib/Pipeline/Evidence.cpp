@@ -78,6 +78,7 @@ std::optional<std::string> Compilation::emittedHash(const Rule &rule,
 void Compilation::finishEvidence() {
   report.weigher = nullptr;
   // Of built-in records --explain says it: whoever compiles cannot mend them.
-  if (weigher && !options.records.folders.empty() && !weigher->outdated().empty())
-    diags.report(Diag::RecordsOutdated, llvm::join(weigher->outdated(), ", "));
+  if (weigher && !options.records.folders.empty())
+    for (const auto &[file, rule] : weigher->outdated())
+      diags.report(Diag::RecordsOutdated, rule).inFile(file);
 }

@@ -28,6 +28,10 @@ void PhaseTimer::annotate(llvm::StringRef text) {
   list[open.back().entry].name += " (" + text.str() + ")";
 }
 
+void PhaseTimer::add(llvm::StringRef name, double milliseconds) {
+  list.push_back({name.str(), static_cast<unsigned>(open.size()), milliseconds});
+}
+
 void PhaseTimer::print(llvm::raw_ostream &os) const {
   double total = Milliseconds(Clock::now() - made).count(), other = total;
   auto row = [&](double milliseconds, unsigned depth, llvm::StringRef name) {

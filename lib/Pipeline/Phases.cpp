@@ -231,36 +231,57 @@ bool Compilation::fuse() {
     prepareEvidence();
   }
   if (options.cuda.isWanted) {
+    if (!checkPrecision())
+      return false;
     device.emplace();
     device->module = module->clone();
-    RuleReport deviceReport;
-    deviceReport.rules = report.rules;
-    // Kernels that only processors have. Elements of the same ops, computed one
-    // by one, are worse there than those of the ops that these rules replace.
-    llvm::erase_if(deviceReport.rules, [](const auto &rule) {
-      return rule->anchor == "attention" || rule->anchor == "rows";
+    report.device = std::make_shared<RuleReport>();
+    report.device->rules = report.rules;
+    // Rows of a product are finished where they are made by processors only. They are normalised
+    // on their way into one in fp32 (NormLinear).
+    bool isExact = options.cuda.precision == Precision::Fp32;
+    llvm::erase_if(report.device->rules, [&](const auto &rule) {
+      return rule->anchor == "rows" && !(isExact && StringRef(rule->name).ends_with("_linear"));
     });
-    if (!fuse(*device->module, deviceReport)) {
+    if (!fuse(*device->module, *report.device, options.cuda.precision)) {
       finishEvidence();
       return false;
     }
   }
-  bool fused = fuse(*module, report);
-  for (const auto &[rule, text] : report.switchedOff)
-    diags.report(Diag::RuleSwitchedOff, rule, text);
+  bool fused = fuse(*module, report, Precision::Fp32);
+  timer.add("rules made ready (of which, processor time)", report.times.prepare);
+  timer.add("rules matched (of which, processor time)", report.times.match);
+  timer.add("matches chosen (of which, processor time)", report.times.choose);
+  for (const auto &[name, text] : report.switchedOff) {
+    auto &fault = diags.report(Diag::RuleSwitchedOff, name, text);
+    for (const auto &rule : report.rules)
+      if (rule->name == name && !rule->builtIn)
+        fault.inFile(rule->file);
+  }
   finishEvidence();
   return fused;
 }
 
-bool Compilation::fuse(ModuleOp graph, RuleReport &report) {
+bool Compilation::fuse(ModuleOp graph, RuleReport &report, Precision precision) {
   return runPasses(graph, Diag::Internal, [&](PassManager &pm) {
+    auto simplify = [&] {
+      pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
+      pm.addNestedPass<func::FuncOp>(createCSEPass());
+    };
     if (!report.rules.empty()) {
       pm.addNestedPass<func::FuncOp>(createApplyAlgebraPass(tables.rules, &report));
       // What algebra leaves: folded shapes, constants that are equal.
-      pm.addNestedPass<func::FuncOp>(createCanonicalizerPass());
-      pm.addNestedPass<func::FuncOp>(createCSEPass());
-      pm.addNestedPass<func::FuncOp>(createApplyRulesPass(tables.rules, &report));
+      simplify();
     }
+    // Behind algebra, which knows no casts between the ops that it looks for.
+    if (precision == Precision::Bf16 || precision == Precision::Fp16) {
+      pm.addNestedPass<func::FuncOp>(
+          createLowerPrecisionPass(precision == Precision::Bf16 ? "bf16" : "f16"));
+      pm.addNestedPass<func::FuncOp>(createFoldConstantsPass(tables.references));
+      simplify();
+    }
+    if (!report.rules.empty())
+      pm.addNestedPass<func::FuncOp>(createApplyRulesPass(tables.rules, &report));
     pm.addNestedPass<func::FuncOp>(createFusePass(tables.kernels));
   });
 }

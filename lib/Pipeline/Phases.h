@@ -78,7 +78,7 @@ private:
   bool load();
   bool import();
   bool fuse();
-  bool fuse(mlir::ModuleOp graph, RuleReport &report);
+  bool fuse(mlir::ModuleOp graph, RuleReport &report, Precision precision);
   bool plan();
   bool generate();
   bool generateKernels();
@@ -99,7 +99,10 @@ private:
   Manifest makeManifest();
 
   // Device.cpp
-  const cuda::DeviceFacts &scheduledDevice();
+  bool checkPrecision();
+  std::vector<std::string> machines() const;
+  struct DeviceForms;
+  static std::vector<std::array<Expr, 3>> gridsOf(const DeviceForms &kernel);
   bool checkDeviceMemory();
   bool emitDeviceKernels();
   bool compileDeviceKernels();
@@ -165,10 +168,16 @@ private:
   std::string programIR, programAssembly;
   std::unique_ptr<SigningKey> signingKey;
 
+  /// A kernel's code and configuration for each of machines(); those that get the
+  /// same have one form.
+  struct DeviceForms {
+    std::vector<DeviceKernel> forms;
+    std::vector<unsigned> formOf;
+  };
   /// The plan for a device, from the graph that `module` had after import.
   struct DevicePlan {
     mlir::OwningOpRef<mlir::ModuleOp> module;
-    std::vector<DeviceKernel> kernels;
+    std::vector<DeviceForms> kernels;
     ProgramLayout layout;
     DeviceInfo info;
   };

@@ -7,6 +7,7 @@
 
 #include "Weights.h"
 #include "kiln/Reference/TensorData.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -29,9 +30,18 @@ static void setBytes(WeightSegment &segment, const TensorData &data, StringRef l
   segment.owner = packed;
 }
 
+/// Of a weight that is packed in two ways, the second one is "name#2".
+static std::string uniqueName(StringRef wanted, size_t number, llvm::StringSet<> &names) {
+  std::string base = wanted.empty() ? "w" + std::to_string(number) : wanted.str(), name = base;
+  for (unsigned use = 2; !names.insert(name).second; ++use)
+    name = base + "#" + std::to_string(use);
+  return name;
+}
+
 std::vector<WeightSegment> kiln::collectWeights(ArrayRef<ProgramLayout *> layouts,
                                                 const KernelTable &kernels) {
   std::vector<WeightSegment> segments;
+  llvm::StringSet<> names;
   // A plan's own weights have a name each: of another plan only.
   llvm::DenseMap<std::pair<Attribute, Attribute>, unsigned> others;
   std::vector<size_t> ends;
@@ -46,7 +56,7 @@ std::vector<WeightSegment> kiln::collectWeights(ArrayRef<ProgramLayout *> layout
       weight.segment = static_cast<unsigned>(segments.size());
       own.try_emplace(key, weight.segment);
       WeightSegment segment;
-      segment.name = "w" + std::to_string(segments.size());
+      segment.name = uniqueName(weight.name, segments.size(), names);
       setBytes(segment, *tensorDataOf(weight.value), weight.layout.getValue(), kernels);
       segments.push_back(std::move(segment));
     }
@@ -59,6 +69,7 @@ std::vector<WeightSegment> kiln::collectWeights(ArrayRef<ProgramLayout *> layout
     for (ProgramLayout::Weight &weight : layout->weights) {
       weight.offset = segments[weight.segment].offset;
       weight.bytes = segments[weight.segment].size;
+      weight.name = segments[weight.segment].name;
     }
   }
   return segments;

@@ -363,20 +363,22 @@ private:
     return (anchor->getName().getStringRef() + ":" + layout).str();
   }
 
-  Value constantBuffer(ElementsAttr value, StringRef layout) {
+  /// Of `constant`, whose place names it in reports.
+  Value constantBuffer(Value constant, StringRef layout) {
+    ElementsAttr value = constantOf(constant);
     Value &buffer = constants[{value, b.getStringAttr(layout)}];
     if (!buffer) {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(&program.getBody().front());
-      buffer = plan::ConstantOp::create(b, program.getLoc(), value.getType(), value,
+      buffer = plan::ConstantOp::create(b, constant.getLoc(), value.getType(), value,
                                         b.getStringAttr(layout));
     }
     return buffer;
   }
 
   Value bufferOf(Value value) {
-    if (ElementsAttr constant = constantOf(value))
-      return constantBuffer(constant, "");
+    if (constantOf(value))
+      return constantBuffer(value, "");
     return buffers.lookup(value);
   }
 
@@ -385,11 +387,10 @@ private:
     SmallVector<Value> ins, outs;
     SmallVector<std::string> layouts;
     for (auto [input, argument] : llvm::zip(fusion.getInputs(), fusion.getBody().getArguments())) {
-      ElementsAttr constant = constantOf(input);
-      layouts.push_back(layoutFor(anchor, argument, constant != nullptr));
+      layouts.push_back(layoutFor(anchor, argument, constantOf(input) != nullptr));
       ins.push_back(layouts.back().empty()
                         ? bufferOf(input)
-                        : constantBuffer(constant, packedLayout(anchor, layouts.back())));
+                        : constantBuffer(input, packedLayout(anchor, layouts.back())));
     }
     SmallVector<Expr> symbols;
     StringRef kernel = kernelFor(fusion.getKernel(), fusion.getScheduleAttr(), layouts, symbols,
@@ -408,7 +409,8 @@ private:
 
   Operation *anchorOf(FusionOp fusion) {
     for (Operation &op : fusion.getBody().front())
-      if (const OpKernels *kernels = table.find(&op); kernels && kernels->kernel)
+      if (const OpKernels *kernels = table.find(&op);
+          kernels && kernels->kernel && kernels->family == fusion.getKernel())
         return &op;
     return nullptr;
   }

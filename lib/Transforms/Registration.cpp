@@ -13,6 +13,7 @@ void kiln::registerTransformPasses(const ReferenceTable &references, const Kerne
                                    const VectorTarget &target) {
   registerPass([&] { return createFoldConstantsPass(references); });
   registerPass([&] { return createProveBatchPass(kernels); });
+  registerPass([] { return createLowerPrecisionPass(); });
   registerPass([&] { return createFusePass(kernels); });
   registerPass([&] { return createPlanPass(kernels, target); });
   registerPass([&] { return createShareBuffersPass(kernels); });

@@ -58,6 +58,19 @@ static bool hasNoPadding(Operation *op) {
   return pads && llvm::all_of(exprsOf(pads), [](const Expr &pad) { return pad.isConstant(0); });
 }
 
+/// The permutation `back` undoes `there`.
+static bool isInverse(Operation *back, Operation *there) {
+  auto second = back->getAttrOfType<DenseI64ArrayAttr>("permutation");
+  auto first = there->getAttrOfType<DenseI64ArrayAttr>("permutation");
+  if (!first || !second || first.size() != second.size())
+    return false;
+  // Axis i of the end is axis second[i] of the middle, and first[second[i]] of the start.
+  for (auto [i, axis] : llvm::enumerate(second.asArrayRef()))
+    if (first[axis] != static_cast<int64_t>(i))
+      return false;
+  return true;
+}
+
 /// `vector` has, broadcast to `value`, one element for each index of axis 1.
 static bool isPerChannel(Value vector, Value value) {
   Shape wide = shapeOf(value), narrow = shapeOf(vector);
@@ -70,7 +83,15 @@ static bool isPerChannel(Value vector, Value value) {
   return true;
 }
 
-/// The same with one element for each index of the last axis.
+/// `small` has, broadcast to `value`, one element for each plane of axes 2 and up.
+static bool isPerPlane(Value small, Value value) {
+  Shape narrow = shapeOf(small);
+  return rankOf(value) > 2 && rankOf(small) == rankOf(value) && broadcastsTo(small, value) &&
+         llvm::all_of(ArrayRef(narrow).drop_front(2),
+                      [](const Expr &dim) { return dim.isConstant(1); });
+}
+
+/// The same as isPerChannel with one element for each index of the last axis.
 static bool isPerColumn(Value vector, Value value) {
   Shape narrow = shapeOf(vector);
   if (rankOf(value) < 1 || !broadcastsTo(vector, value))
@@ -105,12 +126,16 @@ void kiln::registerShapesNatives(NativeTable &table) {
   table.constraint("PerColumn", {"vector", "value"},
                    "`vector` broadcasts to `value` and differs along the last axis only.",
                    isPerColumn);
+  table.constraint("PerPlane", {"small", "value"},
+                   "`small` broadcasts to `value` and differs along axes 0 and 1 only.",
+                   isPerPlane);
   table.constraint("Nested", {"a", "b"}, "One of the two broadcasts to the other's shape.",
                    [](Value a, Value b) { return broadcastsTo(a, b) || broadcastsTo(b, a); });
   table.constraint("SameAxes", {"a", "b"}, "Both reductions fold the same axes in the same way.",
                    foldsSameAxes);
   table.constraint("SingleAxis", {"reduction"}, "The one axis that is reduced, and kept.",
                    singleAxis);
+  table.constraint("Inverse", {"back", "there"}, "The transpose `back` undoes `there`.", isInverse);
   table.constraint("NoPadding", {"op"}, "The convolution or pool `op` pads nothing.", hasNoPadding);
   table.constraint("TrailingAxes", {"reduction"},
                    "The first of the reduced axes, which reach to the last and are kept.",

@@ -6,6 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "Batcher.h"
 
+#include "Cpu.h"
+
 #include <climits>
 #include <cstring>
 
@@ -70,7 +72,8 @@ kiln_status_t Batcher::readBatcherOptions(const kiln_model *model, kiln_batcher_
       {"max_exec_us", &options.max_exec_us, 0, 60000000},
       {"spin_us", &options.spin_us, 0, 100000},
       {"flags", &options.flags, 0,
-       KILN_BATCHER_PIN | KILN_BATCHER_CALLERS_WORK | KILN_BATCHER_NO_TRIAL_RUNS},
+       KILN_BATCHER_PIN | KILN_BATCHER_CALLERS_WORK | KILN_BATCHER_NO_TRIAL_RUNS |
+           KILN_BATCHER_NO_SPIN},
       {"rate", &options.rate, 0, 1000000000},
       {"burst", &options.burst, 0, 1u << 30},
       {"target_p99_us", &options.target_p99_us, 0, 60000000},
@@ -122,16 +125,20 @@ kiln_status_t Batcher::setUp(const kiln_batcher_options &given, ErrorText &error
     return error.fail(KILN_INVALID_ARGUMENT, "cpus: '%s' is no list of CPUs that may be used",
                       options.cpus ? options.cpus : "");
   options.cpus = nullptr; // the caller's, gone after this call
+  // Where there is no CPU for anybody else, who stays awake is in the way.
+  staysAwake = !(options.flags & KILN_BATCHER_NO_SPIN) && countUsableCpus() > options.workers;
+  if (!scheduler.configure(model, options))
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory for a batcher");
+  const Interface &tensors = scheduler.tensors();
+  numInputs = uint32_t(tensors.inputs.size());
+  numOutputs = uint32_t(tensors.outputs.size());
   size_t numDims = 0;
-  for (; const kiln_tensor_spec *spec = kiln_model_input(model, numInputs); ++numInputs)
+  for (const kiln_tensor_spec *spec : tensors.inputs)
     numDims += spec->rank;
-  while (kiln_model_output(model, numOutputs))
-    ++numOutputs;
   size_t count = options.queue_limit;
   if (!guard.create() || !places.allocate(count) || !inputStore.allocate(count * numInputs) ||
       !outputStore.allocate(count * numOutputs) || !dimStore.allocate(count * numDims) ||
-      !lanes.allocate(options.workers) || !starts.allocate(options.workers) ||
-      !scheduler.configure(model, options))
+      !lanes.allocate(options.workers) || !starts.allocate(options.workers))
     return error.fail(KILN_OUT_OF_MEMORY, "no memory for a batcher");
   born = guard.generation();
   int64_t *nextDim = dimStore.get();
@@ -142,16 +149,17 @@ kiln_status_t Batcher::setUp(const kiln_batcher_options &given, ErrorText &error
     request.outputs = &outputStore[size_t(i) * numOutputs];
     for (uint32_t j = 0; j != numInputs; ++j) {
       request.inputs[j].shape = nextDim;
-      nextDim += kiln_model_input(model, j)->rank;
+      nextDim += tensors.inputs[j]->rank;
     }
-    freePlaces.push(places, uint32_t(count) - 1 - i);
   }
+  for (size_t i = count; i-- > 0;)
+    freePlaces.push(places[i]);
   if (options.rate) {
     rowInterval = 1000000000u / options.rate;
     burstTime = uint64_t(options.burst) * 1000000000u / options.rate;
   }
   for (Lane &lane : lanes) {
-    if (!lane.allocate(model, options.max_batch))
+    if (!lane.allocate(tensors, options.max_batch))
       return error.fail(KILN_OUT_OF_MEMORY, "no memory for a batcher");
     if (kiln_status_t status = lane.openSessions(model, options)) {
       char reason[256];
@@ -217,20 +225,23 @@ kiln_status_t Batcher::close(uint32_t how) {
   }
   if (inCallback())
     return KILN_BUSY;
-  closing.store(1, std::memory_order_seq_cst);
-  // Who waits for a place sees it.
-  freeBell.fetch_add(1, std::memory_order_seq_cst);
+  {
+    Locked locked(door);
+    closing.store(1, std::memory_order_seq_cst);
+    // Who waits for a place sees it.
+    freeBell.fetch_add(1, std::memory_order_seq_cst);
+  }
   futexWake(freeBell, INT_MAX);
   while (how == KILN_CLOSE_CANCEL) {
     lock.lock();
     takeIntake();
     Request *request = scheduler.takeAny();
+    if (request)
+      noteTaken(1, request->rows);
     lock.unlock();
     if (!request)
       break;
-    waitingCount.fetch_sub(1, std::memory_order_seq_cst);
-    waitingRows.fetch_sub(int64_t(request->rows), std::memory_order_relaxed);
-    complete(*request, KILN_CANCELLED, nullptr, 0);
+    giveUp(*request, KILN_CANCELLED, 0);
   }
   drain(kForever);
   stopWorkers();
@@ -248,12 +259,17 @@ kiln_status_t Batcher::drain(uint64_t timeoutMicroseconds) {
   uint64_t start = nanoseconds();
   uint64_t timeout =
       timeoutMicroseconds > kForever / kNsPerUs ? kForever : timeoutMicroseconds * kNsPerUs;
-  drainers.fetch_add(1, std::memory_order_seq_cst);
+  door.lock();
+  drainers.fetch_add(1, std::memory_order_relaxed);
+  door.unlock();
   ring(INT_MAX);
   kiln_status_t status = KILN_OK;
   for (;;) {
-    uint32_t seen = idleBell.load(std::memory_order_seq_cst);
-    if (!underWay.load(std::memory_order_seq_cst))
+    door.lock();
+    uint32_t seen = idleBell.load(std::memory_order_relaxed);
+    bool idle = !underWay;
+    door.unlock();
+    if (idle)
       break;
     uint64_t passed = nanoseconds() - start;
     if (passed >= timeout) {
@@ -262,7 +278,9 @@ kiln_status_t Batcher::drain(uint64_t timeoutMicroseconds) {
     }
     futexWait(idleBell, seen, timeout == kForever ? kForever : timeout - passed);
   }
-  drainers.fetch_sub(1, std::memory_order_seq_cst);
+  door.lock();
+  drainers.fetch_sub(1, std::memory_order_relaxed);
+  door.unlock();
   return status;
 }
 
@@ -286,7 +304,6 @@ constinit const kiln_batcher_api Batcher::table = {
     [](kiln_batcher *batcher, const DLTensor *const *inputs, uint32_t numInputs,
        DLTensor *const *outputs, uint32_t numOutputs, const kiln_submit_options *options,
        kiln_ticket *ticket) {
-      Visit visit(of(batcher));
       return of(batcher).submit(inputs, numInputs, outputs, numOutputs, options, false, ticket);
     },
     [](kiln_batcher *batcher, const DLTensor *const *inputs, uint32_t numInputs,

@@ -26,8 +26,8 @@ void Batcher::fillStats(kiln_batcher_stats &out) {
   stats.refused_full = refusedFull.load(std::memory_order_relaxed);
   stats.refused_rate = refusedRate.load(std::memory_order_relaxed);
   stats.refused_deadline = refusedDeadline.load(std::memory_order_relaxed);
-  stats.accepted = accepted.load(std::memory_order_relaxed);
-  stats.waiting = uint32_t(std::max(waitingCount.load(std::memory_order_relaxed), 0));
+  stats.accepted = arrived.get();
+  stats.waiting = uint32_t(std::max(waitingCount(), 0));
   stats.struct_size = std::min(out.struct_size, sizeof stats);
   std::memcpy(&out, &stats, stats.struct_size);
 }
@@ -47,6 +47,8 @@ size_t Batcher::writeText(char *text, size_t size) {
   out.sample("batcher_requests_total", ",result=\"cancelled\"", stats.cancelled);
   out.sample("batcher_requests_total", ",result=\"expired\"", stats.expired);
   out.single("batcher_late_total", "counter", "Completed after their deadline", stats.late);
+  out.single("batcher_late_overrun_total", "counter", "Of these, in batches that ran too long",
+             stats.late_overrun);
   out.head("batcher_refused_total", "counter", "Requests that were not accepted, by reason");
   out.sample("batcher_refused_total", ",reason=\"full\"", stats.refused_full);
   out.sample("batcher_refused_total", ",reason=\"rate\"", stats.refused_rate);

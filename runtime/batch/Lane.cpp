@@ -46,12 +46,14 @@ Lane::~Lane() {
   kiln_session_destroy(twin);
 }
 
-bool Lane::allocate(const kiln_model *ofModel, uint32_t maxBatch) {
-  model = ofModel;
+bool Lane::allocate(const Interface &tensors, uint32_t maxBatch) {
+  specs = &tensors;
+  numInputs = uint32_t(specs->inputs.size());
+  numOutputs = uint32_t(specs->outputs.size());
   size_t numDims = 0;
-  for (; const kiln_tensor_spec *spec = kiln_model_input(model, numInputs); ++numInputs)
+  for (const kiln_tensor_spec *spec : specs->inputs)
     numDims += spec->rank;
-  for (; const kiln_tensor_spec *spec = kiln_model_output(model, numOutputs); ++numOutputs)
+  for (const kiln_tensor_spec *spec : specs->outputs)
     numDims += 2 * spec->rank;
   if (!batch.items.allocate(maxBatch) || !memory.allocate(numInputs) ||
       !inputs.allocate(numInputs) || !given.allocate(numInputs) || !results.allocate(numOutputs) ||
@@ -60,7 +62,7 @@ bool Lane::allocate(const kiln_model *ofModel, uint32_t maxBatch) {
     return false;
   int64_t *next = dims.get();
   for (uint32_t i = 0; i != numInputs; ++i) {
-    const kiln_tensor_spec &spec = *kiln_model_input(model, i);
+    const kiln_tensor_spec &spec = *specs->inputs[i];
     inputs[i].device = {kDLCPU, 0};
     inputs[i].ndim = int32_t(spec.rank);
     inputs[i].dtype = spec.dtype;
@@ -68,7 +70,7 @@ bool Lane::allocate(const kiln_model *ofModel, uint32_t maxBatch) {
     next += spec.rank;
   }
   for (uint32_t i = 0; i != numOutputs; ++i) {
-    uint32_t rank = kiln_model_output(model, i)->rank;
+    uint32_t rank = specs->outputs[i]->rank;
     views[i].shape = next;
     views[i].strides = next + rank;
     next += 2 * rank;
@@ -94,7 +96,7 @@ kiln_status_t Lane::openSessions(kiln_model *ofModel, const kiln_batcher_options
 
 /// Dims, and memory where there are rows, of input `index` of a batch.
 bool Lane::prepareInput(uint32_t index, const DLTensor &like, uint32_t rows) {
-  int32_t batchAxis = kiln_model_input(model, index)->batch_axis;
+  int32_t batchAxis = specs->inputs[index]->batch_axis;
   DLTensor &tensor = inputs[index];
   for (int32_t axis = 0; axis != tensor.ndim; ++axis)
     tensor.shape[axis] = axis == batchAxis ? rows : like.shape[axis];
@@ -112,18 +114,18 @@ bool Lane::gatherInputs() {
   const Request &head = *batch.items[0].request;
   for (uint32_t i = 0; i != numInputs; ++i) {
     const DLTensor &like = head.inputs[i];
-    int32_t axis = kiln_model_input(model, i)->batch_axis;
+    int32_t axis = specs->inputs[i]->batch_axis;
     given[i] = like.data ? &like : nullptr;
     if (!like.data || axis < 0)
       continue;
     if (!prepareInput(i, like, batch.rows))
       return false;
     uint64_t row = 0;
+    Pieces pieces(like, axis); // all agree but for the rows
     for (uint32_t item = 0; item != batch.count; ++item) {
       const BatchItem &part = batch.items[item];
-      const DLTensor &from = part.request->inputs[i];
-      copyPieces(Pieces(from, axis), part.rows, dataOf(from), part.firstRow, part.request->rows,
-                 dataOf(inputs[i]), row, batch.rows);
+      copyPieces(pieces, part.rows, dataOf(part.request->inputs[i]), part.firstRow,
+                 part.request->rows, dataOf(inputs[i]), row, batch.rows);
       row += part.rows;
     }
   }
@@ -165,7 +167,7 @@ kiln_status_t Lane::deliver(uint32_t item) {
   for (uint32_t i = 0; i != numOutputs; ++i) {
     const DLTensor &from = results[i];
     const DLTensor &to = *part.request->outputs[i];
-    int32_t batchAxis = kiln_model_output(model, i)->batch_axis;
+    int32_t batchAxis = specs->outputs[i]->batch_axis;
     if (to.ndim != from.ndim || to.dtype.code != from.dtype.code ||
         to.dtype.bits != from.dtype.bits || to.dtype.lanes != from.dtype.lanes)
       return to.ndim != from.ndim ? KILN_INVALID_SHAPE : KILN_INVALID_TYPE;
@@ -200,7 +202,7 @@ const DLTensor *const *Lane::view(uint32_t item) {
     row += batch.items[i].rows;
   for (uint32_t i = 0; i != numOutputs; ++i) {
     const DLTensor &from = results[i];
-    int32_t batchAxis = kiln_model_output(model, i)->batch_axis;
+    int32_t batchAxis = specs->outputs[i]->batch_axis;
     DLTensor &to = views[i];
     int64_t *shape = to.shape, *strides = to.strides;
     to = from;
@@ -223,7 +225,7 @@ const DLTensor *const *Lane::view(uint32_t item) {
 
 uint64_t Lane::timeZeros(uint32_t rows) {
   for (uint32_t i = 0; i != numInputs; ++i) {
-    const kiln_tensor_spec &spec = *kiln_model_input(model, i);
+    const kiln_tensor_spec &spec = *specs->inputs[i];
     given[i] = nullptr;
     if (spec.flags & KILN_TENSOR_OPTIONAL)
       continue;

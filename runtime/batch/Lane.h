@@ -22,7 +22,8 @@ public:
   Lane() = default;
   ~Lane();
 
-  bool allocate(const kiln_model *model, uint32_t maxBatch);
+  /// `tensors` stay.
+  bool allocate(const Interface &tensors, uint32_t maxBatch);
   kiln_status_t openSessions(kiln_model *model, const kiln_batcher_options &options);
 
   /// Whoever has it may call what follows.
@@ -30,6 +31,7 @@ public:
     return !taken.load(std::memory_order_seq_cst) &&
            !taken.exchange(true, std::memory_order_seq_cst);
   }
+  bool isFree() const { return !taken.load(std::memory_order_seq_cst); }
   void release() { taken.store(false, std::memory_order_seq_cst); }
 
   /// Runs `batch`.
@@ -57,7 +59,7 @@ private:
   bool gatherInputs();
   kiln_status_t call(DLTensor *const *outputs);
 
-  const kiln_model *model = nullptr;
+  const Interface *specs = nullptr;
   kiln_session *session = nullptr, *twin = nullptr;
   uint32_t numInputs = 0, numOutputs = 0;
   std::atomic<bool> taken{false};

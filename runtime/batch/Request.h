@@ -5,9 +5,9 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// A batcher has a fixed number of places. A submitting thread takes one off the
-// free list, fills it and puts it on the intake, without a lock and without
-// memory from the heap; whoever picks the next batch empties the intake.
+// A batcher has a fixed number of places. Whoever submits takes one that is free,
+// fills it and puts it on the intake, all behind one door and without memory from
+// the heap; whoever picks the next batch empties the intake.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KILN_RUNTIME_BATCH_REQUEST_H
@@ -68,68 +68,76 @@ struct Request {
     uint32_t next = expected + 1 ? expected + 1 : 1;
     return generation.compare_exchange_strong(expected, next, std::memory_order_acq_rel);
   }
-  void useUp() { useUp(generation.load(std::memory_order_relaxed)); }
+  /// Of a request that nobody waits for.
+  void useUp() {
+    uint32_t next = generation.load(std::memory_order_relaxed) + 1;
+    generation.store(next ? next : 1, std::memory_order_release);
+  }
 };
 
-/// A stack of places by number. The head carries a count of its changes, so
-/// that a place that went and came back meanwhile is noticed.
+/// Places that are free, the last one first. Behind the door.
 class FreeList {
 public:
   static constexpr uint32_t kNone = UINT32_MAX;
 
-  void push(Array<Request> &places, uint32_t index) {
-    uint64_t seen = head.load(std::memory_order_relaxed);
-    do
-      __atomic_store_n(&places[index].nextFree, uint32_t(seen), __ATOMIC_RELAXED);
-    while (!head.compare_exchange_weak(seen, changed(seen, index), std::memory_order_seq_cst));
+  void push(Request &request) {
+    request.nextFree = head;
+    head = request.index;
+    count.add(1);
   }
   uint32_t pop(Array<Request> &places) {
-    uint64_t seen = head.load(std::memory_order_acquire);
-    for (;;) {
-      uint32_t index = uint32_t(seen);
-      if (index == kNone)
-        return kNone;
-      uint32_t next = __atomic_load_n(&places[index].nextFree, __ATOMIC_RELAXED);
-      if (head.compare_exchange_weak(seen, changed(seen, next), std::memory_order_seq_cst))
-        return index;
+    uint32_t index = head;
+    if (index != kNone) {
+      head = places[index].nextFree;
+      count.add(uint64_t(-1));
     }
+    return index;
   }
-  bool empty() const { return uint32_t(head.load(std::memory_order_seq_cst)) == kNone; }
+  bool empty() const { return head == kNone; }
+  /// May be called from elsewhere.
+  uint64_t size() const { return count.get(); }
 
 private:
-  static uint64_t changed(uint64_t seen, uint32_t index) {
-    return ((seen >> 32) + 1) << 32 | index;
-  }
-  std::atomic<uint64_t> head{kNone};
+  uint32_t head = kNone;
+  Counter count;
 };
 
-/// Newest first; taken as a whole.
+/// Oldest first. Behind the door.
 class Intake {
 public:
   void push(Request &request) {
-    Request *seen = newest.load(std::memory_order_relaxed);
-    do
-      request.next = seen;
-    while (!newest.compare_exchange_weak(seen, &request, std::memory_order_seq_cst));
+    request.next = nullptr;
+    (newest ? newest->next : oldest) = &request;
+    newest = &request;
   }
-  /// Oldest first, linked by `next`.
+  /// Linked by `next`.
   Request *takeAll() {
-    if (empty())
-      return nullptr;
-    Request *from = newest.exchange(nullptr, std::memory_order_acquire), *oldest = nullptr;
-    while (from) {
-      Request *after = from->next;
-      from->next = oldest;
-      oldest = from;
-      from = after;
-    }
-    return oldest;
+    newest = nullptr;
+    return std::exchange(oldest, nullptr);
   }
-
-  bool empty() const { return !newest.load(std::memory_order_seq_cst); }
+  bool empty() const { return !oldest; }
 
 private:
-  std::atomic<Request *> newest{nullptr};
+  Request *oldest = nullptr, *newest = nullptr;
+};
+
+/// The tensors of a model, looked up once.
+struct Interface {
+  Array<const kiln_tensor_spec *> inputs, outputs;
+
+  bool read(const kiln_model *model) {
+    auto fill = [&](auto *lookUp, Array<const kiln_tensor_spec *> &specs) {
+      uint32_t count = 0;
+      while (lookUp(model, count))
+        ++count;
+      if (!specs.allocate(count))
+        return false;
+      for (uint32_t i = 0; i != count; ++i)
+        specs[i] = lookUp(model, i);
+      return true;
+    };
+    return fill(kiln_model_input, inputs) && fill(kiln_model_output, outputs);
+  }
 };
 
 } // namespace kiln::rt

@@ -16,12 +16,13 @@ namespace kiln::rt {
 // Buckets
 //===----------------------------------------------------------------------===//
 
-bool Scheduler::configure(const kiln_model *ofModel, const kiln_batcher_options &options) {
+bool Scheduler::configure(const kiln_model *model, const kiln_batcher_options &options) {
   constexpr uint64_t us = 1000;
-  model = ofModel;
-  while (const kiln_tensor_spec *spec = kiln_model_input(model, numInputs)) {
+  if (!specs.read(model))
+    return false;
+  for (const kiln_tensor_spec *spec : specs.inputs) {
     keySize += 1 + spec->rank;
-    ++numInputs;
+    sharesInputs |= spec->batch_axis < 0;
   }
   maxBatch = options.max_batch;
   maxWait = options.max_wait_us * us;
@@ -39,8 +40,8 @@ bool Scheduler::matches(const Bucket &bucket, const Request &request) const {
   const int64_t *key = bucket.key;
   if (bucket.isSlow != request.isSlow)
     return false;
-  for (uint32_t i = 0; i != numInputs; ++i) {
-    const kiln_tensor_spec &spec = *kiln_model_input(model, i);
+  for (uint32_t i = 0; i != specs.inputs.size(); ++i) {
+    const kiln_tensor_spec &spec = *specs.inputs[i];
     const DLTensor &tensor = request.inputs[i];
     if (*key++ != (tensor.data != nullptr))
       return false;
@@ -53,8 +54,8 @@ bool Scheduler::matches(const Bucket &bucket, const Request &request) const {
 
 void Scheduler::writeKey(Bucket &bucket, const Request &request) const {
   int64_t *key = bucket.key;
-  for (uint32_t i = 0; i != numInputs; ++i) {
-    const kiln_tensor_spec &spec = *kiln_model_input(model, i);
+  for (uint32_t i = 0; i != specs.inputs.size(); ++i) {
+    const kiln_tensor_spec &spec = *specs.inputs[i];
     const DLTensor &tensor = request.inputs[i];
     *key++ = tensor.data != nullptr;
     for (uint32_t axis = 0; axis != spec.rank; ++axis)
@@ -161,8 +162,10 @@ Request *Scheduler::takeAny() {
 }
 
 bool Scheduler::sharedInputsEqual(const Request &a, const Request &b) const {
-  for (uint32_t i = 0; i != numInputs; ++i) {
-    const kiln_tensor_spec &spec = *kiln_model_input(model, i);
+  if (!sharesInputs)
+    return true;
+  for (uint32_t i = 0; i != specs.inputs.size(); ++i) {
+    const kiln_tensor_spec &spec = *specs.inputs[i];
     const DLTensor &x = a.inputs[i], &y = b.inputs[i];
     if (spec.batch_axis >= 0 || !x.data || dataOf(x) == dataOf(y))
       continue;
@@ -176,8 +179,8 @@ bool Scheduler::sharedInputsEqual(const Request &a, const Request &b) const {
 }
 
 CostTable *Scheduler::onlyCosts() {
-  for (uint32_t i = 0; i != numInputs; ++i) {
-    const kiln_tensor_spec &spec = *kiln_model_input(model, i);
+  for (uint32_t i = 0; i != specs.inputs.size(); ++i) {
+    const kiln_tensor_spec &spec = *specs.inputs[i];
     for (uint32_t axis = 0; axis != spec.rank; ++axis)
       if (int32_t(axis) != spec.batch_axis && spec.dims[axis].lo != spec.dims[axis].hi)
         return nullptr;
@@ -186,8 +189,8 @@ CostTable *Scheduler::onlyCosts() {
   Bucket &bucket = buckets[0];
   bucket.inUse = true;
   int64_t *key = bucket.key;
-  for (uint32_t i = 0; i != numInputs; ++i) {
-    const kiln_tensor_spec &spec = *kiln_model_input(model, i);
+  for (uint32_t i = 0; i != specs.inputs.size(); ++i) {
+    const kiln_tensor_spec &spec = *specs.inputs[i];
     bool given = !(spec.flags & KILN_TENSOR_OPTIONAL);
     *key++ = given;
     for (uint32_t axis = 0; axis != spec.rank; ++axis)
@@ -271,6 +274,7 @@ void Scheduler::fill(uint32_t index, uint64_t now, Batch &batch) {
   batch.count = batch.rows = 0;
   batch.bucket = int32_t(index);
   batch.isSlow = bucket.isSlow;
+  batch.picked = now;
   slowRunning += bucket.isSlow;
   ++bucket.running;
   // A class that waited too long goes first.
@@ -292,8 +296,11 @@ void Scheduler::fill(uint32_t index, uint64_t now, Batch &batch) {
         full = true;
         break;
       }
-      batch.items[batch.count++] = {request, request->rowsTaken, taken};
+      batch.items[batch.count++] = {request, request->rowsTaken, taken, false, KILN_OK};
       batch.rows += taken;
+      // Not so many rows that one of them would be late for it.
+      if (request->deadline != kForever && bucket.costs.predict(limit) > request->deadline - now)
+        limit = std::max(batch.rows, bucket.costs.rowsWithin(request->deadline - now, limit));
       request->state.store(RequestState::Running, std::memory_order_relaxed);
       if (taken == left)
         remove(*request);
@@ -302,6 +309,7 @@ void Scheduler::fill(uint32_t index, uint64_t now, Batch &batch) {
       full = batch.rows >= limit || index == kStray || batch.count == batch.items.size();
     }
   }
+  batch.expected = bucket.costs.predict(batch.rows);
   splits += limitedByTime && bucket.rows != 0;
 }
 

@@ -25,6 +25,9 @@ struct BatchItem {
   Request *request;
   uint32_t firstRow; ///< of the request
   uint32_t rows;
+  // After the run.
+  bool isLast;          ///< the request is done
+  kiln_status_t status; ///< of the request, then
 };
 
 /// What one session runs at once. `items` has room for max_batch.
@@ -34,6 +37,8 @@ struct Batch {
   uint32_t rows = 0;
   int32_t bucket = -1;
   bool isSlow = false;
+  uint64_t picked = 0;   ///< when
+  uint64_t expected = 0; ///< nanoseconds; 0: nothing is known
 };
 
 /// All calls under the batcher's lock.
@@ -68,6 +73,7 @@ public:
   CostTable *onlyCosts();
 
   bool sharedInputsEqual(const Request &a, const Request &b) const;
+  const Interface &tensors() const { return specs; }
 
   LoadControl load;
   uint64_t splits = 0, closedEarly = 0;
@@ -103,8 +109,9 @@ private:
   /// 0 goes first.
   uint32_t rank(const Bucket &bucket, uint64_t now) const;
 
-  const kiln_model *model = nullptr;
-  uint32_t numInputs = 0, keySize = 0;
+  Interface specs;
+  bool sharesInputs = false; ///< some have no rows
+  uint32_t keySize = 0;
   uint32_t maxBatch = 1;
   uint64_t maxWait = 0, maxExec = 0, patience = 0;
   Bucket buckets[kBuckets + 1];

@@ -9,6 +9,7 @@
 #include "Cpu.h"
 #include "Tensors.h"
 
+#include <climits>
 #include <cstring>
 
 namespace kiln::rt {
@@ -53,7 +54,7 @@ kiln_status_t Batcher::checkTensors(const DLTensor *const *inputs, uint32_t numG
   int64_t count = -1;
   elements = 0;
   for (uint32_t i = 0; i != numInputs; ++i) {
-    const kiln_tensor_spec &spec = *kiln_model_input(model, i);
+    const kiln_tensor_spec &spec = *scheduler.tensors().inputs[i];
     const DLTensor *tensor = i < numGiven ? inputs[i] : nullptr;
     if (!tensor) {
       // What stands in for an input has the rows of one batch size only.
@@ -98,7 +99,7 @@ bool Batcher::admitRate(uint32_t rows, uint64_t now) {
 bool Batcher::admitDeadline(uint32_t rows, uint64_t now, uint64_t deadline) const {
   uint64_t perRow = timePerRow.load(std::memory_order_relaxed);
   uint64_t perBatch = timePerBatch.load(std::memory_order_relaxed);
-  int64_t ahead = std::max<int64_t>(waitingRows.load(std::memory_order_relaxed), 0);
+  int64_t ahead = std::max<int64_t>(waitingRows(), 0);
   uint64_t time = uint64_t(ahead) * perRow / options.workers + std::max(perBatch, rows * perRow);
   if (numRunning.load(std::memory_order_relaxed))
     time += perBatch;
@@ -106,40 +107,39 @@ bool Batcher::admitDeadline(uint32_t rows, uint64_t now, uint64_t deadline) cons
 }
 
 uint32_t Batcher::takePlace(uint64_t blockMicroseconds) {
-  uint32_t index = freePlaces.pop(places);
-  if (index != FreeList::kNone || !blockMicroseconds)
-    return index;
-  uint64_t limit = nanoseconds() + blockMicroseconds * kNsPerUs;
-  freeSleepers.fetch_add(1, std::memory_order_seq_cst);
-  for (;;) {
-    uint32_t seen = freeBell.load(std::memory_order_seq_cst);
-    index = freePlaces.pop(places);
+  uint64_t limit = blockMicroseconds ? nanoseconds() + blockMicroseconds * kNsPerUs : 0;
+  while (freePlaces.empty() && limit && !closing.load(std::memory_order_relaxed)) {
     uint64_t now = nanoseconds();
-    if (index != FreeList::kNone || now >= limit || closing.load(std::memory_order_seq_cst))
+    if (now >= limit)
       break;
+    uint32_t seen = freeBell.load(std::memory_order_relaxed);
+    ++blocked;
+    door.unlock();
     futexWait(freeBell, seen, limit - now);
+    door.lock();
+    --blocked;
   }
-  freeSleepers.fetch_sub(1, std::memory_order_seq_cst);
-  return index;
+  return closing.load(std::memory_order_relaxed) ? FreeList::kNone : freePlaces.pop(places);
 }
 
-void Batcher::givePlaceBack(Request &request) {
-  request.state.store(RequestState::Free, std::memory_order_relaxed);
-  freePlaces.push(places, request.index);
-  if (freeSleepers.load(std::memory_order_seq_cst)) {
-    freeBell.fetch_add(1, std::memory_order_seq_cst);
-    futexWake(freeBell, 1);
-  }
-}
+struct Batcher::Submission {
+  const DLTensor *const *inputs;
+  DLTensor *const *outputs;
+  uint32_t numGiven, numResults;
+  const kiln_submit_options &how;
+  uint32_t rows;
+  bool isSlow, willWait;
+  uint64_t arrival, deadline;
+};
 
 kiln_status_t Batcher::submit(const DLTensor *const *inputs, uint32_t numGiven,
                               DLTensor *const *outputs, uint32_t numResults,
-                              const kiln_submit_options *given, bool willWait,
+                              const kiln_submit_options *asked, bool willWait,
                               kiln_ticket *ticket) {
   if (!inParent())
     return KILN_UNSUPPORTED;
   kiln_submit_options how = {};
-  if (given && !readOptions(&how, sizeof how, given))
+  if (asked && !readOptions(&how, sizeof how, asked))
     return KILN_INVALID_ARGUMENT;
   if (how.priority > KILN_PRIORITY_LOW || how.reserved || (!how.done && !outputs) ||
       (!how.done && !ticket))
@@ -148,31 +148,31 @@ kiln_status_t Batcher::submit(const DLTensor *const *inputs, uint32_t numGiven,
   uint64_t elements;
   if (kiln_status_t status = checkTensors(inputs, numGiven, outputs, numResults, rows, elements))
     return status;
-  // Counted first: who closes waits for what got past this.
-  underWay.fetch_add(1, std::memory_order_seq_cst);
+  if (closing.load(std::memory_order_relaxed))
+    return KILN_CLOSED;
   uint64_t now = nanoseconds();
   uint64_t deadline = how.deadline_us ? now + how.deadline_us * kNsPerUs : kForever;
-  auto refuse = [&](kiln_status_t status, std::atomic<uint64_t> *counter) {
-    if (counter)
-      counter->fetch_add(1, std::memory_order_relaxed);
-    leaveWay();
-    return status;
-  };
-  if (closing.load(std::memory_order_seq_cst))
-    return refuse(KILN_CLOSED, nullptr);
-  if (how.deadline_us && !admitDeadline(rows, now, deadline))
-    return refuse(KILN_DEADLINE, &refusedDeadline);
-  if (!admitRate(rows, now))
-    return refuse(KILN_OVERLOADED, &refusedRate);
-  uint32_t index = takePlace(how.block_us);
-  if (index == FreeList::kNone)
-    return closing.load(std::memory_order_seq_cst) ? refuse(KILN_CLOSED, nullptr)
-                                                   : refuse(KILN_OVERLOADED, &refusedFull);
-  accepted.fetch_add(1, std::memory_order_relaxed);
-  Request &request = places[index];
+  if (how.deadline_us && !admitDeadline(rows, now, deadline)) {
+    refusedDeadline.fetch_add(1, std::memory_order_relaxed);
+    return KILN_DEADLINE;
+  }
+  if (!admitRate(rows, now)) {
+    refusedRate.fetch_add(1, std::memory_order_relaxed);
+    return KILN_OVERLOADED;
+  }
+  bool isSlow = options.slow_elements && elements > options.slow_elements;
+  const Submission given = {inputs, outputs, numGiven, numResults, how,
+                            rows,   isSlow,  willWait, now,        deadline};
+  if (!how.block_us) [[likely]]
+    return admit(given, ticket);
+  Visit visit(*this);
+  return admit(given, ticket);
+}
+
+void Batcher::fillPlace(Request &request, const Submission &given) {
   for (uint32_t i = 0; i != numInputs; ++i) {
     DLTensor &to = request.inputs[i];
-    const DLTensor *from = i < numGiven ? inputs[i] : nullptr;
+    const DLTensor *from = i < given.numGiven ? given.inputs[i] : nullptr;
     int64_t *shape = to.shape;
     to = from ? *from : DLTensor{};
     to.strides = nullptr;
@@ -180,34 +180,62 @@ kiln_status_t Batcher::submit(const DLTensor *const *inputs, uint32_t numGiven,
     for (int32_t axis = 0; from && axis != from->ndim; ++axis)
       shape[axis] = from->shape[axis];
   }
-  request.hasOutputs = outputs != nullptr;
-  for (uint32_t i = 0; i != numResults; ++i)
-    request.outputs[i] = outputs[i];
+  request.hasOutputs = given.outputs != nullptr;
+  for (uint32_t i = 0; i != given.numResults; ++i)
+    request.outputs[i] = given.outputs[i];
   static constexpr uint8_t classes[] = {1, 0, 2};
-  request.priority = classes[how.priority];
-  request.isSlow = options.slow_elements && elements > options.slow_elements;
-  request.rows = rows;
-  request.arrival = now;
-  request.deadline = deadline;
-  request.callback = how.done;
-  request.user = how.user;
-  request.rowsLeft.store(rows, std::memory_order_relaxed);
+  request.priority = classes[given.how.priority];
+  request.isSlow = given.isSlow;
+  request.rows = given.rows;
+  request.arrival = given.arrival;
+  request.deadline = given.deadline;
+  request.callback = given.how.done;
+  request.user = given.how.user;
+  request.rowsLeft.store(given.rows, std::memory_order_relaxed);
   request.status.store(KILN_OK, std::memory_order_relaxed);
   request.done.store(0, std::memory_order_relaxed);
   request.state.store(RequestState::Arriving, std::memory_order_relaxed);
-  // Before the request can be done and its place be another's.
-  if (ticket)
-    *ticket = request.ticket();
-  intake.push(request);
-  waitingRows.fetch_add(int64_t(rows), std::memory_order_relaxed);
-  int32_t waiting = waitingCount.fetch_add(1, std::memory_order_seq_cst) + 1;
-  if (willWait)
-    return KILN_OK;
-  bool wakesHolder = holders.load(std::memory_order_seq_cst) &&
-                     (waiting >= holdTarget.load(std::memory_order_relaxed) || how.deadline_us ||
-                      how.priority == KILN_PRIORITY_HIGH);
-  if (wakesHolder || sleepers.load(std::memory_order_seq_cst))
-    ring();
+}
+
+bool Batcher::mustWake(const Submission &given) {
+  if (given.willWait)
+    return false;
+  if (sleepers > waking) {
+    ++waking;
+    return true;
+  }
+  return holders && (waitingCount() >= holdTarget.load(std::memory_order_relaxed) ||
+                     given.how.deadline_us || given.how.priority == KILN_PRIORITY_HIGH);
+}
+
+kiln_status_t Batcher::admit(const Submission &given, kiln_ticket *ticket) {
+  bool wakes;
+  {
+    Locked locked(door);
+    uint32_t index = takePlace(given.how.block_us);
+    if (index == FreeList::kNone) {
+      if (closing.load(std::memory_order_relaxed))
+        return KILN_CLOSED;
+      refusedFull.fetch_add(1, std::memory_order_relaxed);
+      return KILN_OVERLOADED;
+    }
+    Request &request = places[index];
+    fillPlace(request, given);
+    // Before the request can be done and its place be another's.
+    if (ticket)
+      *ticket = request.ticket();
+    ++underWay;
+    intake.push(request);
+    arrivedRows.add(given.rows);
+    arrived.add(1);
+    wakes = mustWake(given);
+    if (wakes)
+      bell.fetch_add(1, std::memory_order_seq_cst);
+  }
+  // The batcher may be gone by now, if the request is done and was the last: what
+  // follows needs no more than the bell's address.
+  if (wakes)
+    futexWake(bell, 1);
   return KILN_OK;
 }
 
@@ -215,35 +243,67 @@ kiln_status_t Batcher::submit(const DLTensor *const *inputs, uint32_t numGiven,
 // Out
 //===----------------------------------------------------------------------===//
 
-void Batcher::leaveWay() {
-  if (underWay.fetch_sub(1, std::memory_order_seq_cst) == 1 &&
-      drainers.load(std::memory_order_seq_cst)) {
-    idleBell.fetch_add(1, std::memory_order_seq_cst);
-    futexWake(idleBell, INT32_MAX);
+bool Batcher::wakesBlocked() {
+  if (blocked)
+    freeBell.fetch_add(1, std::memory_order_seq_cst);
+  return blocked;
+}
+
+void Batcher::Leaving::add(Request &request, bool withPlace) {
+  ++count;
+  if (withPlace) {
+    request.next = places;
+    places = &request;
+  }
+  // Where places are short, none is kept from who needs it.
+  if (batcher.freePlaces.size() < batcher.options.max_batch)
+    flush();
+}
+
+void Batcher::Leaving::flush() {
+  if (!count)
+    return;
+  bool wakes, idle;
+  int returned = 0;
+  {
+    Locked locked(batcher.door);
+    for (; Request *request = places; ++returned) {
+      places = request->next;
+      batcher.freePlaces.push(*request);
+    }
+    wakes = batcher.wakesBlocked();
+    batcher.underWay -= std::exchange(count, 0);
+    idle = !batcher.underWay && batcher.drainers.load(std::memory_order_relaxed);
+    if (idle)
+      batcher.idleBell.fetch_add(1, std::memory_order_seq_cst);
+  }
+  if (wakes)
+    futexWake(batcher.freeBell, returned);
+  if (idle)
+    futexWake(batcher.idleBell, INT_MAX);
+}
+
+void Batcher::countEnd(const Request &request, kiln_status_t status, uint64_t now) {
+  switch (status) {
+  case KILN_OK:
+    ++counts.completed;
+    counts.late += now > request.deadline;
+    countInto(counts.total_times, KILN_BATCHER_TIMES, now - request.arrival);
+    counts.total_ns += now - request.arrival;
+    break;
+  case KILN_CANCELLED:
+    ++counts.cancelled;
+    break;
+  case KILN_DEADLINE:
+    ++counts.expired;
+    break;
+  default:
+    ++counts.failed;
   }
 }
 
 void Batcher::complete(Request &request, kiln_status_t status, const DLTensor *const *outputs,
-                       uint64_t now) {
-  {
-    Locked locked(lock);
-    switch (status) {
-    case KILN_OK:
-      ++counts.completed;
-      counts.late += now > request.deadline;
-      countInto(counts.total_times, KILN_BATCHER_TIMES, now - request.arrival);
-      counts.total_ns += now - request.arrival;
-      break;
-    case KILN_CANCELLED:
-      ++counts.cancelled;
-      break;
-    case KILN_DEADLINE:
-      ++counts.expired;
-      break;
-    default:
-      ++counts.failed;
-    }
-  }
+                       Leaving &leaving) {
   request.status.store(status, std::memory_order_relaxed);
   request.state.store(RequestState::Done, std::memory_order_release);
   if (request.callback) {
@@ -251,13 +311,22 @@ void Batcher::complete(Request &request, kiln_status_t status, const DLTensor *c
     request.callback(request.user, request.ticket(), status, outputs, outputs ? numOutputs : 0);
     request.callbackThread.store(0, std::memory_order_relaxed);
     request.useUp();
-    givePlaceBack(request);
-    leaveWay();
+    request.state.store(RequestState::Free, std::memory_order_relaxed);
+    leaving.add(request, /*withPlace=*/true);
     return;
   }
   if (request.done.exchange(2, std::memory_order_acq_rel) == 1)
     futexWake(request.done, 1);
-  leaveWay();
+  leaving.add(request, /*withPlace=*/false);
+}
+
+void Batcher::giveUp(Request &request, kiln_status_t status, uint64_t now) {
+  {
+    Locked locked(lock);
+    countEnd(request, status, now);
+  }
+  Leaving leaving(*this);
+  complete(request, status, nullptr, leaving);
 }
 
 Request *Batcher::find(kiln_ticket ticket) {
@@ -300,7 +369,15 @@ kiln_status_t Batcher::wait(kiln_ticket ticket, uint64_t timeoutMicroseconds) {
   // Of two that wait for one ticket, one has it.
   if (!request->useUp(uint32_t(ticket >> 32)))
     return KILN_INVALID_ARGUMENT;
-  givePlaceBack(*request);
+  request->state.store(RequestState::Free, std::memory_order_relaxed);
+  bool wakes;
+  {
+    Locked locked(door);
+    freePlaces.push(*request);
+    wakes = wakesBlocked();
+  }
+  if (wakes)
+    futexWake(freeBell, 1);
   return status;
 }
 
@@ -323,10 +400,9 @@ kiln_status_t Batcher::cancel(kiln_ticket ticket) {
     scheduler.remove(*request);
     // Nobody else may take it from here on.
     request->state.store(RequestState::Running, std::memory_order_relaxed);
-    waitingCount.fetch_sub(1, std::memory_order_seq_cst);
-    waitingRows.fetch_sub(int64_t(request->rows), std::memory_order_relaxed);
+    noteTaken(1, request->rows);
   }
-  complete(*request, KILN_CANCELLED, nullptr, 0);
+  giveUp(*request, KILN_CANCELLED, 0);
   return KILN_OK;
 }
 

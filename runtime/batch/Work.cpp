@@ -8,6 +8,8 @@
 
 #include "Cpu.h"
 
+#include <algorithm>
+
 namespace kiln::rt {
 
 void Batcher::ring(uint32_t wake) {
@@ -34,9 +36,23 @@ Lane *Batcher::takeLane(uint32_t preferred) {
 void Batcher::giveLaneBack(Lane &lane) {
   lane.release();
   // Whoever found no lane meanwhile relies on this.
-  if (!intake.empty() || waitingCount.load(std::memory_order_seq_cst) > 0 ||
-      stopping.load(std::memory_order_seq_cst))
+  if (stopping.load(std::memory_order_seq_cst))
     ring();
+  else
+    wakeWorker();
+}
+
+void Batcher::wakeWorker() {
+  bool wakes;
+  {
+    Locked locked(door);
+    wakes = waitingCount() > 0 && sleepers > waking;
+    waking += wakes;
+    if (wakes)
+      bell.fetch_add(1, std::memory_order_seq_cst);
+  }
+  if (wakes)
+    futexWake(bell, 1);
 }
 
 void Batcher::workerLoop(uint32_t index) {
@@ -55,14 +71,22 @@ void Batcher::workerLoop(uint32_t index) {
     }
     if (served != Served::Hold && stopping.load(std::memory_order_seq_cst))
       return;
-    if (served != Served::Hold && options.spin_us &&
-        nanoseconds() - idleSince < options.spin_us * kNsPerUs) {
-      for (int i = 0; i != 16 && intake.empty(); ++i)
+    if (served != Served::Hold && nanoseconds() - idleSince < spinTime()) {
+      for (int i = 0; i != 16 && waitingCount() <= 0; ++i)
         pauseCpu();
       continue;
     }
     park(seen, served, until);
   }
+}
+
+uint64_t Batcher::spinTime() const {
+  if (options.spin_us || !staysAwake)
+    return options.spin_us * kNsPerUs;
+  // Four mean gaps: of requests that come at random, one in fifty takes longer.
+  constexpr uint64_t worthIt = 50 * kNsPerUs, gaps = 4;
+  uint64_t gap = meanGap.load(std::memory_order_relaxed);
+  return gap && gap < worthIt ? std::min(gaps * gap, worthIt) : 0;
 }
 
 /// Sleeps until the bell is not what it was, or something came: for a holder,
@@ -71,18 +95,20 @@ void Batcher::park(uint32_t seenBell, Served why, uint64_t until) {
   // A timer is late by so much: shorter times are waited out.
   constexpr uint64_t timerSlack = 60 * kNsPerUs;
   bool holds = why == Served::Hold;
-  std::atomic<uint32_t> &counter = holds ? holders : sleepers;
-  counter.fetch_add(1, std::memory_order_seq_cst);
-  auto mustLook = [&] {
-    if (bell.load(std::memory_order_seq_cst) != seenBell)
-      return true;
-    if (holds)
-      return waitingCount.load(std::memory_order_seq_cst) >=
-             holdTarget.load(std::memory_order_relaxed);
-    // Without a lane there is no use in looking; who has it will ring.
-    return why == Served::Nothing && !intake.empty();
-  };
-  while (!mustLook()) {
+  uint32_t &counter = holds ? holders : sleepers;
+  {
+    Locked locked(door);
+    int32_t waiting = waitingCount();
+    // What waits and could not be picked is no news. Without a lane there is no use in
+    // looking; who has it will ring.
+    bool mustLook = holds                    ? waiting >= holdTarget.load(std::memory_order_relaxed)
+                    : why == Served::Nothing ? !intake.empty()
+                                             : waiting > 0 && hasFreeLane();
+    if (mustLook || bell.load(std::memory_order_seq_cst) != seenBell)
+      return;
+    ++counter;
+  }
+  while (bell.load(std::memory_order_seq_cst) == seenBell) {
     uint64_t now = holds ? nanoseconds() : 0;
     if (holds && now >= until)
       break;
@@ -93,31 +119,52 @@ void Batcher::park(uint32_t seenBell, Served why, uint64_t until) {
     }
     futexWait(bell, seenBell, holds ? until - now - timerSlack / 2 : kForever);
   }
-  counter.fetch_sub(1, std::memory_order_seq_cst);
+  Locked locked(door);
+  --counter;
+  waking -= waking != 0;
+}
+
+bool Batcher::hasFreeLane() const {
+  return std::any_of(lanes.begin(), lanes.end(), [](const Lane &lane) { return lane.isFree(); });
 }
 
 void Batcher::takeIntake() {
-  for (Request *request = intake.takeAll(); request;) {
+  uint64_t now = arrived.get(), came = now - intakeCount;
+  if (!came)
+    return;
+  Request *request;
+  {
+    Locked locked(door);
+    request = intake.takeAll();
+    intakeCount = arrived.get();
+  }
+  uint64_t last = 0;
+  while (request) {
     Request *next = request->next;
+    last = std::max(last, request->arrival);
     scheduler.add(*request);
     request = next;
   }
+  if (intakeTime && last > intakeTime) {
+    uint64_t gap = (last - intakeTime) / came, mean = meanGap.load(std::memory_order_relaxed);
+    meanGap.store(mean ? (mean * 7 + gap) / 8 : gap, std::memory_order_relaxed);
+  }
+  intakeTime = std::max(intakeTime, last);
   counts.waiting_peak = std::max(counts.waiting_peak, scheduler.waiting());
 }
 
 void Batcher::giveUpExpired(uint64_t now) {
   while (Request *request = scheduler.takeExpired(now)) {
-    waitingCount.fetch_sub(1, std::memory_order_seq_cst);
-    waitingRows.fetch_sub(int64_t(request->rows), std::memory_order_relaxed);
+    noteTaken(1, request->rows);
     // A callback may want the lock.
     lock.unlock();
-    complete(*request, KILN_DEADLINE, nullptr, now);
+    giveUp(*request, KILN_DEADLINE, now);
     lock.lock();
   }
 }
 
 Batcher::Served Batcher::serve(Lane &lane, bool mayHold, uint64_t &until) {
-  if (waitingCount.load(std::memory_order_seq_cst) <= 0 && intake.empty())
+  if (waitingCount() <= 0)
     return Served::Nothing;
   uint64_t now = nanoseconds();
   bool eager = !mayHold || drainers.load(std::memory_order_seq_cst);
@@ -136,7 +183,7 @@ Batcher::Served Batcher::serve(Lane &lane, bool mayHold, uint64_t &until) {
     }
     counts.by_callers += !mayHold;
     lane.usesTwin = options.twin && scheduler.load.level();
-    int32_t wholeRequests = 0;
+    uint64_t wholeRequests = 0;
     for (uint32_t i = 0; i != lane.batch.count; ++i) {
       const BatchItem &item = lane.batch.items[i];
       if (item.firstRow == 0) {
@@ -145,37 +192,77 @@ Batcher::Served Batcher::serve(Lane &lane, bool mayHold, uint64_t &until) {
       }
       wholeRequests += item.request->rowsTaken == item.request->rows;
     }
-    waitingCount.fetch_sub(wholeRequests, std::memory_order_seq_cst);
-    waitingRows.fetch_sub(int64_t(lane.batch.rows), std::memory_order_relaxed);
+    noteTaken(wholeRequests, lane.batch.rows);
     numRunning.fetch_add(1, std::memory_order_relaxed);
   }
   // For what is left over.
-  if (waitingCount.load(std::memory_order_seq_cst) > 0 && sleepers.load(std::memory_order_seq_cst))
-    ring();
+  if (lanes.size() > 1)
+    wakeWorker();
   runBatch(lane);
   return Served::Ran;
 }
 
+/// The results of an item, to where its request wants them.
+void Batcher::deliver(Lane &lane, uint32_t index, kiln_status_t status) {
+  BatchItem &item = lane.batch.items[index];
+  Request &request = *item.request;
+  if (status == KILN_OK)
+    status = lane.deliver(index);
+  if (status != KILN_OK)
+    request.status.store(status, std::memory_order_relaxed);
+  item.isLast = item.rows == request.rows ||
+                request.rowsLeft.fetch_sub(item.rows, std::memory_order_acq_rel) == item.rows;
+  // Of another part's, the request may be gone.
+  if (item.isLast)
+    item.status = request.status.load(std::memory_order_relaxed);
+}
+
+void Batcher::finishItem(Lane &lane, uint32_t index, Leaving &leaving) {
+  const BatchItem &item = lane.batch.items[index];
+  if (!item.isLast)
+    return;
+  Request &request = *item.request;
+  const DLTensor *const *outputs = nullptr;
+  if (item.status == KILN_OK && request.callback)
+    outputs = request.hasOutputs ? request.outputs : lane.view(index);
+  complete(request, item.status, outputs, leaving);
+}
+
 void Batcher::runBatch(Lane &lane) {
+  Batch &batch = lane.batch;
   uint64_t start = nanoseconds();
   kiln_status_t status = lane.run();
   uint64_t end = nanoseconds(), time = end - start;
-  uint32_t rows = lane.batch.rows, items = lane.batch.count;
+  uint32_t rows = batch.rows, items = batch.count;
+  // One bad request must not fail the others, and each has its own reason.
+  bool again = status != KILN_OK && items > 1;
+  for (uint32_t i = 0; !again && i != items; ++i)
+    deliver(lane, i, status);
+  auto countItem = [&](const BatchItem &item, uint64_t now) {
+    if (!item.isLast)
+      return;
+    countEnd(*item.request, item.status, now);
+    scheduler.load.noteRequest(now - item.request->arrival);
+  };
   {
     Locked locked(lock);
-    scheduler.finished(lane.batch, status == KILN_OK && !lane.usesTwin ? time : 0);
+    scheduler.finished(batch, status == KILN_OK && !lane.usesTwin ? time : 0);
     numRunning.fetch_sub(1, std::memory_order_relaxed);
     ++counts.batches;
     counts.rows += rows;
     counts.direct += lane.tookDirectly;
-    counts.slow_batches += lane.batch.isSlow;
+    counts.slow_batches += batch.isSlow;
     counts.twin_batches += lane.usesTwin;
     counts.busy_ns += time;
     countInto(counts.batch_sizes, KILN_BATCHER_SIZES, rows);
     countInto(counts.run_times, KILN_BATCHER_TIMES, time);
-    counts.retries += status != KILN_OK && items > 1 ? items : 0;
-    for (uint32_t i = 0; i != items; ++i)
-      scheduler.load.noteRequest(end - lane.batch.items[i].request->arrival);
+    counts.retries += again ? items : 0;
+    uint64_t lateBefore = counts.late;
+    for (uint32_t i = 0; !again && i != items; ++i)
+      countItem(batch.items[i], end);
+    constexpr uint64_t unexpected = 100 * kNsPerUs;
+    if (end - batch.picked > 2 * batch.expected + unexpected)
+      counts.late_overrun += counts.late - lateBefore;
     scheduler.load.evaluate(end);
   }
   auto blend = [](std::atomic<uint64_t> &mean, uint64_t value) {
@@ -186,32 +273,17 @@ void Batcher::runBatch(Lane &lane) {
     blend(timePerRow, time / rows);
     blend(timePerBatch, time);
   }
-  // One bad request must not fail the others, and each has its own reason.
-  if (status != KILN_OK && items > 1) {
-    for (uint32_t i = 0; i != items; ++i) {
-      kiln_status_t own = lane.runAlone(i);
-      finishItem(lane, 0, own, nanoseconds());
+  Leaving leaving(*this);
+  for (uint32_t i = 0; i != items; ++i) {
+    uint32_t index = i;
+    if (again) {
+      deliver(lane, 0, lane.runAlone(i));
+      index = 0;
+      Locked locked(lock);
+      countItem(batch.items[0], nanoseconds());
     }
-    return;
+    finishItem(lane, index, leaving);
   }
-  for (uint32_t i = 0; i != items; ++i)
-    finishItem(lane, i, status, end);
-}
-
-void Batcher::finishItem(Lane &lane, uint32_t item, kiln_status_t status, uint64_t now) {
-  Request &request = *lane.batch.items[item].request;
-  uint32_t rows = lane.batch.items[item].rows;
-  if (status == KILN_OK)
-    status = lane.deliver(item);
-  if (status != KILN_OK)
-    request.status.store(status, std::memory_order_relaxed);
-  if (request.rowsLeft.fetch_sub(rows, std::memory_order_acq_rel) != rows)
-    return;
-  status = request.status.load(std::memory_order_relaxed);
-  const DLTensor *const *outputs = nullptr;
-  if (status == KILN_OK && request.callback)
-    outputs = request.hasOutputs ? request.outputs : lane.view(item);
-  complete(request, status, outputs, now);
 }
 
 } // namespace kiln::rt

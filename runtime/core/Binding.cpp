@@ -66,25 +66,40 @@ namespace {
                     static_cast<long long>(got));
 }
 
+[[gnu::cold, gnu::noinline]] kiln_status_t failPlace(const char *kind,
+                                                     const kiln_module_tensor &spec,
+                                                     const DLTensor &tensor, DLDevice place,
+                                                     ErrorText &error) {
+  int type = int(tensor.device.device_type);
+  if (place.device_type == kDLCPU)
+    return error.fail(KILN_UNSUPPORTED, "%s '%s': expected CPU memory, got device type %d", kind,
+                      spec.name, type);
+  return error.fail(KILN_UNSUPPORTED,
+                    "%s '%s': expected CPU memory or that of device type %d, number %d, got device "
+                    "type %d, number %d",
+                    kind, spec.name, int(place.device_type), place.device_id, type,
+                    tensor.device.device_id);
+}
+
 /// What is the same for inputs and outputs: type, rank, device.
 inline kiln_status_t checkForm(const char *kind, const kiln_module_tensor &spec,
-                               const DLTensor &tensor, ErrorText &error) {
+                               const DLTensor &tensor, DLDevice place, ErrorText &error) {
   if (!sameType(tensor.dtype, spec.dtype)) [[unlikely]]
     return failType(kind, spec, tensor, error);
   if (tensor.ndim != int32_t(spec.rank) || (!tensor.shape && spec.rank)) [[unlikely]]
     return failRank(kind, spec, tensor, error);
-  if (tensor.device.device_type != kDLCPU) [[unlikely]]
-    return error.fail(KILN_UNSUPPORTED, "%s '%s': expected CPU memory, got device type %d", kind,
-                      spec.name, int(tensor.device.device_type));
+  if (!isHost(tensor) && (tensor.device.device_type != place.device_type ||
+                          tensor.device.device_id != place.device_id)) [[unlikely]]
+    return failPlace(kind, spec, tensor, place, error);
   return KILN_OK;
 }
 
 } // namespace
 
 kiln_status_t bindInput(const kiln_module &module, uint32_t index, const DLTensor &tensor,
-                        int64_t *symbols, uint64_t &bytes, ErrorText &error) {
+                        DLDevice place, int64_t *symbols, uint64_t &bytes, ErrorText &error) {
   const kiln_module_tensor &spec = module.inputs[index];
-  if (kiln_status_t status = checkForm("input", spec, tensor, error)) [[unlikely]]
+  if (kiln_status_t status = checkForm("input", spec, tensor, place, error)) [[unlikely]]
     return status;
   uint64_t product = elementBytes(spec.dtype);
   bool overflows = false;
@@ -122,9 +137,9 @@ kiln_status_t checkAllBound(const kiln_module &module, const int64_t *symbols, E
 }
 
 kiln_status_t checkOutput(const kiln_module &module, uint32_t index, const DLTensor &tensor,
-                          const int64_t *dims, ErrorText &error) {
+                          DLDevice place, const int64_t *dims, ErrorText &error) {
   const kiln_module_tensor &spec = module.outputs[index];
-  if (kiln_status_t status = checkForm("output", spec, tensor, error)) [[unlikely]]
+  if (kiln_status_t status = checkForm("output", spec, tensor, place, error)) [[unlikely]]
     return status;
   for (uint32_t axis = 0; axis != spec.rank; ++axis) {
     bool late = spec.flags & KILN_MODULE_TENSOR_LATE;

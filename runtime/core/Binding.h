@@ -14,18 +14,19 @@ namespace kiln::rt {
 /// A symbol that no input has bound yet; sizes are never negative.
 inline constexpr int64_t kUnbound = -1;
 
-/// Checks type, rank and dims of one input, gives its sizes to the symbols, and
-/// computes the bytes of its elements. A message names the input, the axis, what
-/// was expected and what was given.
+/// Checks type, rank, dims and place of one input, gives its sizes to the symbols,
+/// and computes the bytes of its elements. A message names the input, the axis, what
+/// was expected and what was given. `place`: where tensors may lie beside the host's
+/// memory.
 kiln_status_t bindInput(const kiln_module &module, uint32_t index, const DLTensor &tensor,
-                        int64_t *symbols, uint64_t &bytes, ErrorText &error);
+                        DLDevice place, int64_t *symbols, uint64_t &bytes, ErrorText &error);
 
 /// After all inputs: every input symbol has its size.
 kiln_status_t checkAllBound(const kiln_module &module, const int64_t *symbols, ErrorText &error);
 
 /// Checks a caller's output against the dims of this run.
 kiln_status_t checkOutput(const kiln_module &module, uint32_t index, const DLTensor &tensor,
-                          const int64_t *dims, ErrorText &error);
+                          DLDevice place, const int64_t *dims, ErrorText &error);
 
 /// The text for a fault of generated code.
 kiln_status_t reportFault(const kiln_module &module, int32_t code, const kiln_module_fault &fault,

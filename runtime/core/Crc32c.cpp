@@ -9,6 +9,12 @@
 // three cycles and a throughput of one. The lanes are joined by a table that
 // moves a checksum over as many zero bytes as a lane has.
 //
+// With carry-less products of whole vectors, four of them hold what a message of
+// their size would have to be for the same checksum, and are moved over their
+// own size at each step (Gopal et al., "Fast CRC Computation for Generic
+// Polynomials Using PCLMULQDQ", 2009). What they hold at the end goes through the
+// instruction above, so that no other reduction is needed.
+//
 //===----------------------------------------------------------------------===//
 #include "Crc32c.h"
 
@@ -16,6 +22,9 @@
 
 #include <array>
 #include <cstring>
+#if defined(__x86_64__)
+#include <immintrin.h>
+#endif
 
 namespace kiln::rt {
 namespace {
@@ -113,24 +122,97 @@ uint64_t load64(const uint8_t *data) {
   return uint32_t(crc);
 }
 
+/// x^bits modulo the polynomial, reflected, at the place where a reflected product
+/// of 64 by 64 bits wants it.
+constexpr uint64_t powerOfX(uint64_t bits) {
+  uint32_t power = 0x80000000; // 1
+  for (; bits; --bits)
+    power = stepBit(power);
+  return uint64_t(power) << 1;
+}
+
+/// Factors that move the two halves of 128 bits over `bytes`.
+struct Shift {
+  uint64_t low, high;
+};
+constexpr Shift shiftOver(uint64_t bytes) {
+  return {powerOfX(8 * bytes + 32), powerOfX(8 * bytes - 32)};
+}
+
+constexpr uint64_t kVectors = 4;
+
+[[gnu::target("avx512f,vpclmulqdq,sse4.2")]] uint32_t
+updateFolding512(uint32_t crc, const uint8_t *data, uint64_t size) {
+  constexpr uint64_t block = kVectors * sizeof(__m512i);
+  static constexpr Shift shift = shiftOver(block);
+  if (size < block)
+    return updateHardware(crc, data, size);
+  const __m512i factors = _mm512_broadcast_i32x4(
+      _mm_set_epi64x(static_cast<long long>(shift.high), static_cast<long long>(shift.low)));
+  __m512i sums[kVectors];
+  for (uint64_t i = 0; i != kVectors; ++i)
+    sums[i] = _mm512_loadu_si512(data + i * sizeof(__m512i));
+  sums[0] = _mm512_xor_si512(sums[0], _mm512_zextsi128_si512(_mm_cvtsi32_si128(int(crc))));
+  for (data += block, size -= block; size >= block; data += block, size -= block)
+    for (uint64_t i = 0; i != kVectors; ++i) {
+      constexpr int xorOfThree = 0x96;
+      sums[i] =
+          _mm512_ternarylogic_epi64(_mm512_clmulepi64_epi128(sums[i], factors, 0x00),
+                                    _mm512_clmulepi64_epi128(sums[i], factors, 0x11),
+                                    _mm512_loadu_si512(data + i * sizeof(__m512i)), xorOfThree);
+    }
+  crc = updateHardware(0, reinterpret_cast<const uint8_t *>(sums), sizeof sums);
+  return updateHardware(crc, data, size);
+}
+
+[[gnu::target("avx2,vpclmulqdq,sse4.2")]] uint32_t
+updateFolding256(uint32_t crc, const uint8_t *data, uint64_t size) {
+  constexpr uint64_t block = kVectors * sizeof(__m256i);
+  static constexpr Shift shift = shiftOver(block);
+  if (size < block)
+    return updateHardware(crc, data, size);
+  const __m256i factors = _mm256_broadcastsi128_si256(
+      _mm_set_epi64x(static_cast<long long>(shift.high), static_cast<long long>(shift.low)));
+  __m256i sums[kVectors];
+  for (uint64_t i = 0; i != kVectors; ++i)
+    sums[i] = _mm256_loadu_si256(reinterpret_cast<const __m256i *>(data) + i);
+  sums[0] = _mm256_xor_si256(sums[0], _mm256_zextsi128_si256(_mm_cvtsi32_si128(int(crc))));
+  for (data += block, size -= block; size >= block; data += block, size -= block)
+    for (uint64_t i = 0; i != kVectors; ++i)
+      sums[i] = _mm256_xor_si256(_mm256_xor_si256(_mm256_clmulepi64_epi128(sums[i], factors, 0x00),
+                                                  _mm256_clmulepi64_epi128(sums[i], factors, 0x11)),
+                                 _mm256_loadu_si256(reinterpret_cast<const __m256i *>(data) + i));
+  crc = updateHardware(0, reinterpret_cast<const uint8_t *>(sums), sizeof sums);
+  return updateHardware(crc, data, size);
+}
+
 #endif
 
 } // namespace
 
-Crc32c::Crc32c() {
+Crc32c::Crc32c(Way most) {
 #if defined(__x86_64__)
+  struct {
+    Way way;
+    const char *features;
+    Update update;
+  } const ways[] = {{Way::Folding512, "avx512f,vpclmulqdq,sse4_2", updateFolding512},
+                    {Way::Folding256, "avx2,vpclmulqdq,sse4_2", updateFolding256},
+                    {Way::Instruction, "sse4_2", updateHardware}};
   char missing[16];
-  hasInstruction = !findMissingFeature("sse4_2", missing, sizeof missing);
+  for (const auto &one : ways)
+    if (one.way <= most && !findMissingFeature(one.features, missing, sizeof missing)) {
+      update = one.update;
+      way = one.way;
+      return;
+    }
 #endif
+  update = updateBytes;
+  way = Way::Bytes;
 }
 
 uint32_t Crc32c::operator()(const void *data, uint64_t size, uint32_t previous) const {
-  const auto *bytes = static_cast<const uint8_t *>(data);
-#if defined(__x86_64__)
-  if (hasInstruction)
-    return ~updateHardware(~previous, bytes, size);
-#endif
-  return ~updateBytes(~previous, bytes, size);
+  return ~update(~previous, static_cast<const uint8_t *>(data), size);
 }
 
 } // namespace kiln::rt

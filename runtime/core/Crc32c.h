@@ -15,14 +15,20 @@ namespace kiln::rt {
 /// checksum of "123456789" is 0xe3069283.
 class Crc32c {
 public:
-  /// Asks the CPU for its instruction; that takes longer than a short checksum.
-  Crc32c();
+  enum class Way { Bytes, Instruction, Folding256, Folding512 };
+
+  /// Asks the CPU what it has; that takes longer than a short checksum. The best way
+  /// that is there, up to `most`.
+  explicit Crc32c(Way most = Way::Folding512);
+  Way used() const { return way; }
 
   /// `previous` continues an earlier checksum.
   uint32_t operator()(const void *data, uint64_t size, uint32_t previous = 0) const;
 
 private:
-  bool hasInstruction = false;
+  using Update = uint32_t (*)(uint32_t crc, const uint8_t *data, uint64_t size);
+  Update update;
+  Way way;
 };
 
 } // namespace kiln::rt

@@ -13,11 +13,16 @@
 #ifndef KILN_RUNTIME_CORE_DEVICE_H
 #define KILN_RUNTIME_CORE_DEVICE_H
 
+#include "Profile.h"
 #include "Support.h"
 #include "kiln-c/Memory.h"
 #include "kiln-c/ModuleABI.h"
+#include "kiln-c/dlpack.h"
 
 namespace kiln::rt {
+
+/// Kernels move so many bytes at once: every buffer starts at a multiple of it.
+inline constexpr uint64_t kDeviceAlignment = 16;
 
 /// One session's queue. One thread at a time. After a failure that says so the
 /// device is lost, and every call fails.
@@ -26,6 +31,17 @@ public:
   /// Of the device's memory; its blocks are addresses there.
   virtual kiln_pool *pool() = 0;
   virtual const uint8_t *weights() = 0;
+  /// Times of launches go there from now on.
+  virtual void setProfile(Profile *profile) = 0;
+
+  /// What follows happens in a caller's stream, or in its own one (null), behind
+  /// all that it was asked for before. KILN_INVALID_ARGUMENT: not a stream of this
+  /// device; other failures are the device's.
+  virtual kiln_status_t enter(void *stream, ErrorText &error) = 0;
+  /// Whether so many bytes at an address lie in this device's memory, as a caller
+  /// says: else KILN_INVALID_ARGUMENT. `what`: the tensor, for the message.
+  virtual kiln_status_t inspect(const void *memory, uint64_t bytes, const char *what,
+                                ErrorText &error) = 0;
 
   /// Copies. The host's memory of an upload may change, and that of a download
   /// is filled, after the next finish().
@@ -33,10 +49,13 @@ public:
   virtual kiln_status_t download(void *to, const void *from, uint64_t bytes, ErrorText &error) = 0;
   virtual kiln_status_t copy(void *to, const void *from, uint64_t bytes, ErrorText &error) = 0;
   /// As kiln_module_services::launch says of devices.
-  virtual kiln_status_t launch(uint32_t kernel, const void *args, int64_t extent,
+  virtual kiln_status_t launch(uint32_t row, uint32_t kernel, const void *args, int64_t extent,
                                ErrorText &error) = 0;
   /// Waits for all of it.
   virtual kiln_status_t finish(ErrorText &error) = 0;
+  /// Ends a run instead, which wait() waits for between runs.
+  virtual kiln_status_t leave(ErrorText &error) = 0;
+  virtual kiln_status_t wait(ErrorText &error) = 0;
 
   /// Brackets the launches of a run. A run that had the same `key` as an earlier
   /// one, and in which nothing but launches happened, may be `replayed` as a
@@ -62,6 +81,12 @@ public:
   virtual kiln_status_t open(void *stream, DeviceQueue **queue, ErrorText &error) = 0;
   /// "cuda:0"
   virtual const char *name() = 0;
+  /// As tensors there have it.
+  virtual DLDevice place() = 0;
+  /// Nothing can be done with it any more: an error that stays, or a fork.
+  virtual bool isLost() = 0;
+  /// The process is a child of the one that opened it.
+  virtual bool isForked() = 0;
   /// Which code was chosen, and why: "sm_80 cubin for an NVIDIA A100 (sm_80)".
   virtual const char *choice() = 0;
   /// When it has no queue.

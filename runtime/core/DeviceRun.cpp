@@ -17,16 +17,23 @@ namespace kiln::rt {
 //===----------------------------------------------------------------------===//
 
 DeviceRun::~DeviceRun() {
-  // Before the queue, whose pool they are from.
-  for (Block &block : inputs)
-    block.reset();
-  for (Output &output : outputs)
-    output.block.reset();
-  arena.reset();
+  // Before the queue, whose pool they are from, and after what it still does there.
+  ErrorText ignored;
+  if (queue)
+    queue->wait(ignored);
+  giveBack();
   memory.destroy();
   if (queue)
     queue->destroy();
   std::free(fetched);
+}
+
+void DeviceRun::giveBack() {
+  for (Input &input : inputs)
+    input.block.reset();
+  for (Output &output : outputs)
+    output.block.reset();
+  arena.reset();
 }
 
 bool DeviceRun::create(DeviceQueue *given, const kiln_module &plan) {
@@ -34,54 +41,82 @@ bool DeviceRun::create(DeviceQueue *given, const kiln_module &plan) {
   module = &plan;
   if (!inputs.allocate(plan.num_inputs) || !outputs.allocate(plan.num_outputs) ||
       !key.allocate(size_t(1) + plan.num_inputs + plan.num_outputs + plan.num_bound_symbols) ||
-      !memory.create(queue->pool()))
+      !memory.create(queue->pool(), /*keepsReleased=*/true))
     return false;
   arena.setPool(queue->pool());
-  for (Block &block : inputs)
-    block.setPool(queue->pool());
+  for (Input &input : inputs)
+    input.block.setPool(queue->pool());
   for (Output &output : outputs)
     output.block.setPool(queue->pool());
   return true;
 }
 
-/// A device that is lost gives no memory either: that is said first.
-static kiln_status_t failForMemory(DeviceRun &run, ErrorText &error, const char *what,
-                                   uint64_t bytes) {
-  if (kiln_status_t status = run.queue->finish(error))
+kiln_status_t DeviceRun::failForMemory(const char *what, uint64_t bytes, ErrorText &error) {
+  if (kiln_status_t status = queue->finish(error))
     return status;
   return error.fail(KILN_OUT_OF_MEMORY, "no memory on the device for %s of %llu bytes", what,
                     static_cast<unsigned long long>(bytes));
 }
 
+bool DeviceRun::reserve(Block &block, uint64_t bytes) {
+  // Nobody may have what is given back for it while the device still uses it.
+  ErrorText ignored;
+  if (block.size() && block.size() < bytes)
+    queue->finish(ignored);
+  return block.reserve(bytes);
+}
+
+kiln_status_t DeviceRun::copyInput(uint32_t index, uint64_t bytes, ErrorText &error) {
+  Input &input = inputs[index];
+  if (!reserve(input.block, bytes))
+    return failForMemory("a copy of an input", bytes, error);
+  const void *from = std::exchange(input.there, input.block.get());
+  return queue->copy(input.block.get(), from, bytes, error);
+}
+
 kiln_status_t DeviceRun::bringInput(uint32_t index, const void *from, uint64_t bytes,
                                     ErrorText &error) {
+  Input &input = inputs[index];
+  if (input.there) {
+    if (reinterpret_cast<uintptr_t>(input.there) % kDeviceAlignment)
+      if (kiln_status_t status = copyInput(index, bytes, error))
+        return status;
+    inputData()[index] = input.there;
+    return KILN_OK;
+  }
   if (!from) {
     inputData()[index] = queue->weights() + module->inputs[index].default_offset;
     return KILN_OK;
   }
-  if (!inputs[index].reserve(bytes ? bytes : 1))
-    return failForMemory(*this, error, "an input", bytes);
-  inputData()[index] = inputs[index].get();
-  return bytes ? queue->upload(inputs[index].get(), from, bytes, error) : KILN_OK;
+  if (!reserve(input.block, bytes ? bytes : 1))
+    return failForMemory("an input", bytes, error);
+  inputData()[index] = input.block.get();
+  return bytes ? queue->upload(input.block.get(), from, bytes, error) : KILN_OK;
 }
 
-kiln_status_t DeviceRun::placeOutput(uint32_t index, void *host, uint64_t bytes, ErrorText &error) {
+kiln_status_t DeviceRun::placeOutput(uint32_t index, void *target, bool isThere, uint64_t bytes,
+                                     ErrorText &error) {
   Output &output = outputs[index];
-  output.host = host;
+  output.target = target;
+  output.isThere = isThere;
   output.bytes = bytes;
-  if (!output.block.reserve(bytes ? bytes : 1))
-    return failForMemory(*this, error, "an output", bytes);
+  if (!reserve(output.block, bytes ? bytes : 1))
+    return failForMemory("an output", bytes, error);
   outputData()[index] = output.block.get();
   return KILN_OK;
 }
 
-kiln_status_t DeviceRun::finish(ErrorText &error) {
-  for (Output &output : outputs)
-    if (output.bytes)
-      if (kiln_status_t status =
-              queue->download(output.host, output.block.get(), output.bytes, error))
-        return status;
-  return queue->finish(error);
+kiln_status_t DeviceRun::bringOutputs(ErrorText &error) {
+  for (Output &output : outputs) {
+    if (!output.bytes)
+      continue;
+    kiln_status_t status =
+        output.isThere ? queue->copy(output.target, output.block.get(), output.bytes, error)
+                       : queue->download(output.target, output.block.get(), output.bytes, error);
+    if (status != KILN_OK)
+      return status;
+  }
+  return KILN_OK;
 }
 
 const void *DeviceRun::fetch(const void *from, uint64_t bytes, kiln_status_t &status,
@@ -105,6 +140,55 @@ const void *DeviceRun::fetch(const void *from, uint64_t bytes, kiln_status_t &st
 // The session's part
 //===----------------------------------------------------------------------===//
 
+kiln_status_t Session::checkOnDevice(const char *kind, const kiln_module_tensor &spec,
+                                     const void *memory, uint64_t bytes) {
+  TextBuilder what;
+  what.append("%s '%s'", kind, spec.name);
+  uint64_t alignment = elementBytes(spec.dtype);
+  if (uintptr_t(memory) % alignment)
+    return error.fail(KILN_INVALID_ARGUMENT,
+                      "%s: %p is no multiple of its element's %llu bytes, as memory of a device "
+                      "must be",
+                      what.get(), memory, static_cast<unsigned long long>(alignment));
+  return device->queue->inspect(memory, bytes, what.get(), error);
+}
+
+kiln_status_t Session::placeOnDevice(uint32_t index, OutputSlot &slot) {
+  const kiln_module_tensor &spec = module.outputs[index];
+  callOnDevice = true;
+  switch (slot.owner) {
+  case OutputSlot::Owner::Caller:
+    if (!slot.bytes) {
+      device->useOutput(index, slot.memory);
+    } else if (kiln_status_t status = checkOnDevice("output", spec, slot.memory, slot.bytes)) {
+      return status;
+    } else if (uintptr_t(slot.memory) % kDeviceAlignment) {
+      if (kiln_status_t copied =
+              device->placeOutput(index, slot.memory, /*isThere=*/true, slot.bytes, error))
+        return copied;
+    } else {
+      device->useOutput(index, slot.memory);
+    }
+    break;
+  case OutputSlot::Owner::Session: {
+    Block &block = device->outputBlock(index);
+    if (!device->reserve(block, slot.bytes ? slot.bytes : 1))
+      return device->failForMemory("an output", slot.bytes, error);
+    slot.memory = block.get();
+    slot.capacity = slot.bytes;
+    device->useOutput(index, slot.memory);
+    break;
+  }
+  case OutputSlot::Owner::Managed:
+    if (!createManaged(index, slot))
+      return device->failForMemory("an output", slot.bytes, error);
+    device->useOutput(index, slot.managed->dl_tensor.data);
+    break;
+  }
+  outputData[index] = device->outputData()[index];
+  return KILN_OK;
+}
+
 kiln_status_t Session::bringInputs() {
   for (uint32_t i = 0; i != module.num_inputs; ++i) {
     const DLTensor *tensor = i < numCallInputs ? callInputs[i] : nullptr;
@@ -119,20 +203,92 @@ kiln_status_t Session::bringInputs() {
 }
 
 kiln_status_t Session::moveOutput(uint32_t index) {
-  return device->placeOutput(index, outputData[index], outputs[index].bytes, error);
+  const OutputSlot &slot = outputs[index];
+  return slot.onDevice
+             ? KILN_OK
+             : device->placeOutput(index, outputData[index], /*isThere=*/false, slot.bytes, error);
+}
+
+kiln_status_t Session::enterDevice() {
+  kiln_status_t status = device->queue->enter(runStream, error);
+  deviceFault = status != KILN_OK && status != KILN_INVALID_ARGUMENT;
+  device->beginInputs();
+  return status;
+}
+
+bool Session::mustWait() const {
+  if (!(runFlags & KILN_RUN_ASYNC) || model.integrity || profiles || !device->memory.isEmpty())
+    return true;
+  // A copy on the host comes behind it.
+  for (const OutputSlot &slot : outputs)
+    if (slot.copyBack)
+      return true;
+  return false;
 }
 
 kiln_status_t Session::callDevice(Plan &plan) {
+  DeviceQueue &queue = *device->queue;
   kiln_status_t status = launchOnDevice(plan);
   if (status == KILN_OK)
-    status = device->finish(error);
+    status = device->bringOutputs(error);
+  if (status == KILN_OK)
+    status = mustWait() ? queue.finish(error) : queue.leave(error);
   if (status != KILN_OK) {
     // The caller's memory must be done with, whatever else has failed.
     ErrorText ignored;
-    device->queue->finish(ignored);
+    queue.finish(ignored);
+    deviceFault = status == KILN_DEVICE_FAILED || status == KILN_OUT_OF_MEMORY;
+    if (status == KILN_OUT_OF_MEMORY)
+      device->giveBack();
   }
   device->memory.clear();
   return status;
+}
+
+kiln_status_t Session::fetchOutput(uint32_t index, const void *&data) {
+  kiln_status_t status = KILN_OK;
+  data = outputs[index].onDevice
+             ? device->fetch(outputData[index], outputs[index].bytes, status, error)
+             : outputData[index];
+  return status;
+}
+
+kiln_status_t Session::wait() {
+  return locked([](Session &session) {
+    session.error.clear();
+    return session.device ? session.device->queue->wait(session.error) : KILN_OK;
+  });
+}
+
+bool Session::handOver(kiln_status_t status) {
+  deviceFault = false;
+  counts.deviceFailures.add(1);
+  Session *made = nullptr;
+  ErrorText reason;
+  reason.fail(KILN_OK, "%s failed: %s", deviceName(), error.get());
+  if (mayHandOver && !callOnDevice && make(model, twinOptions, nullptr, reason, made) == KILN_OK)
+    made->counts.isTwin = true;
+  model.noteDeviceFailure(deviceName(), made ? KILN_OK : status, error.get());
+  if (!made) {
+    noteFailure(status);
+    return false;
+  }
+  twin = made;
+  // Others may lack what this session held.
+  kiln_pool *left = device->queue->pool();
+  device->giveBack();
+  left->api->trim(left, 0);
+  closeDevice();
+  return true;
+}
+
+void Session::closeDevice() {
+  if (device)
+    destroyObject(device);
+  if (deviceModel)
+    model.closeDevice(deviceModel);
+  device = nullptr;
+  deviceModel = nullptr;
 }
 
 kiln_status_t Session::launchOnDevice(Plan &plan) {
@@ -142,8 +298,8 @@ kiln_status_t Session::launchOnDevice(Plan &plan) {
     if (!(module.outputs[i].flags & KILN_MODULE_TENSOR_LATE))
       if (kiln_status_t status = moveOutput(i))
         return status;
-  if (!device->arena.reserve(plan.arenaBytes ? plan.arenaBytes : 1))
-    return failForMemory(*device, error, "an arena", plan.arenaBytes);
+  if (!device->reserve(device->arena, plan.arenaBytes ? plan.arenaBytes : 1))
+    return device->failForMemory("an arena", plan.arenaBytes, error);
   frame.symbols = plan.symbols;
   frame.arena = device->arena.get();
   frame.offsets = plan.offsets;
@@ -177,11 +333,12 @@ void *Session::placeLateOnDevice(uint32_t index, const int64_t *dims) {
 
 // A launch or a copy that fails leaves its status; what comes after does nothing.
 constinit const kiln_module_services Session::deviceServices = {
-    [](kiln_module_frame *frame, uint32_t, kiln_module_kernel_fn, const void *args, int64_t extent,
-       uint32_t kernel) {
+    [](kiln_module_frame *frame, uint32_t index, kiln_module_kernel_fn, const void *args,
+       int64_t extent, uint32_t kernel) {
       Session &session = of(frame);
       if (session.serviceStatus == KILN_OK && extent > 0)
-        session.serviceStatus = session.device->queue->launch(kernel, args, extent, session.error);
+        session.serviceStatus =
+            session.device->queue->launch(index, kernel, args, extent, session.error);
     },
     [](kiln_module_frame *frame, uint64_t bytes) {
       of(frame).device->queue->forbidReplay();

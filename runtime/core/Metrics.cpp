@@ -37,6 +37,8 @@ void Metrics::sum(const RunCounts &counts, kiln_metrics &into) {
   into.plans += counts.plans.get();
   into.run_time_ns += counts.runTime.get();
   into.longest_ns = std::max(into.longest_ns, counts.longest.get());
+  into.device_failures += counts.deviceFailures.get();
+  into.twin_runs += counts.isTwin ? counts.runs.get() : 0;
   for (uint32_t i = 0; i != KILN_METRICS_STATUSES; ++i)
     into.failures[i] += counts.failures[i].get();
   for (uint32_t i = 0; i != KILN_METRICS_TIME_BUCKETS; ++i) {
@@ -52,7 +54,7 @@ void Metrics::fill(kiln_metrics &out) {
     metrics = gone;
     for (const RunCounts *counts = first; counts; counts = counts->next) {
       sum(*counts, metrics);
-      ++metrics.sessions;
+      metrics.sessions += !counts->isTwin;
     }
   }
   metrics.struct_size = std::min(out.struct_size, sizeof metrics);
@@ -159,6 +161,10 @@ size_t writeMetrics(Model &model, char *text, size_t size) {
     if (std::strcmp(name, "unknown status") != 0)
       out.sample("run_failures_total", labels, metrics.failures[i]);
   }
+  out.single("device_failures_total", "counter", "Runs that a device could not make",
+             metrics.device_failures);
+  out.single("twin_runs_total", "counter", "Runs of the CPU in the place of a failed device",
+             metrics.twin_runs);
   out.single("plans_total", "counter", "Shape tuples that had to be planned", metrics.plans);
   out.times("run_seconds", "Length of runs, of sessions that time them", metrics.times,
             KILN_METRICS_TIME_BUCKETS, metrics.run_time_ns);

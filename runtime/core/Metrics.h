@@ -21,6 +21,9 @@ struct RunCounts {
   Counter plans;
   Counter runTime;
   Counter longest;
+  Counter deviceFailures;
+  /// Of a session that stands in for another one, whose device has failed.
+  bool isTwin = false;
   Counter times[KILN_METRICS_TIME_BUCKETS];
   RunCounts *next = nullptr;
 

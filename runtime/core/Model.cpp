@@ -146,6 +146,8 @@ kiln_status_t Model::setUp(const kiln_model_options &options, ErrorText &error) 
   poolOptions.struct_size = sizeof poolOptions;
   poolOptions.on_event = options.on_event;
   poolOptions.on_event_user = options.on_event_user;
+  onEvent = options.on_event;
+  onEventUser = options.on_event_user;
   if (!guard.create() || !makeSpecs() || Pool::create(&poolOptions, &pool) != KILN_OK)
     return error.fail(KILN_OUT_OF_MEMORY, "no memory for a model");
   if (!options.integrity)
@@ -159,20 +161,37 @@ kiln_status_t Model::setUp(const kiln_model_options &options, ErrorText &error) 
   return integrity->create(watch, options.on_event, options.on_event_user, error);
 }
 
-DeviceModel *Model::findDevice(const char *name) {
-  if (!name)
-    return defaultDevice;
-  for (DeviceModel *device : devices)
-    if (device && std::strcmp(device->name(), name) == 0)
-      return device;
+void Model::dropIfLost(OpenDevice &device) {
+  if (!device.model || device.users || !device.model->isLost())
+    return;
+  device.model->destroy();
+  device = {};
+}
+
+Model::OpenDevice *Model::findDevice(const char *name) {
+  for (OpenDevice &device : devices) {
+    dropIfLost(device);
+    if (device.model && (name ? std::strcmp(device.model->name(), name) == 0 : device.isDefault) &&
+        !device.model->isLost())
+      return &device;
+  }
   return nullptr;
 }
 
 kiln_status_t Model::openDevice(const char *name, DeviceModel *&device, ErrorText &error) {
   {
     PatientLock::Hold hold(deviceLock);
-    if ((device = findDevice(name)))
+    for (OpenDevice &open : devices)
+      if (open.model && open.model->isForked())
+        return error.fail(KILN_UNSUPPORTED,
+                          "%s: CUDA works only in the process that has opened the device, this is "
+                          "a child of it",
+                          open.model->name());
+    if (OpenDevice *found = findDevice(name)) {
+      ++found->users;
+      device = found->model;
       return KILN_OK;
+    }
   }
   // Takes long: without the lock, and whoever comes second gives his own back.
   if (kiln_status_t status = checkModule(*module.device->plan, error))
@@ -181,26 +200,51 @@ kiln_status_t Model::openDevice(const char *name, DeviceModel *&device, ErrorTex
   DeviceModel *opened;
   if (kiln_status_t status = driver->open(*module.device, name, &opened, error))
     return status;
+  OpenDevice *place;
   {
     PatientLock::Hold hold(deviceLock);
-    device = findDevice(opened->name());
-    DeviceModel **place = std::find(devices, devices + kMostDevices, nullptr);
-    if (!device && place != devices + kMostDevices)
-      *place = device = std::exchange(opened, nullptr);
-    if (!name)
-      defaultDevice = device;
+    place = findDevice(opened->name());
+    if (!place) {
+      place = std::find_if(devices, devices + kMostDevices,
+                           [](const OpenDevice &open) { return !open.model; });
+      if (place == devices + kMostDevices)
+        place = nullptr;
+      else
+        place->model = std::exchange(opened, nullptr);
+    }
+    if (place) {
+      ++place->users;
+      place->isDefault |= !name;
+      device = place->model;
+    }
   }
   if (opened)
     opened->destroy();
-  return device ? KILN_OK
-                : error.fail(KILN_UNSUPPORTED, "a model can be open on %u devices at once",
-                             kMostDevices);
+  return place ? KILN_OK
+               : error.fail(KILN_UNSUPPORTED, "a model can be open on %u devices at once",
+                            kMostDevices);
+}
+
+void Model::closeDevice(DeviceModel *model) {
+  PatientLock::Hold hold(deviceLock);
+  for (OpenDevice &device : devices)
+    if (device.model == model) {
+      --device.users;
+      dropIfLost(device);
+    }
+}
+
+void Model::noteDeviceFailure(const char *device, kiln_status_t status, const char *text) {
+  if (!onEvent)
+    return;
+  kiln_event event = {sizeof event, KILN_EVENT_DEVICE_FAILED, status, device, text, 0};
+  onEvent(onEventUser, &event);
 }
 
 Model::~Model() {
-  for (DeviceModel *device : devices)
-    if (device)
-      device->destroy();
+  for (OpenDevice &device : devices)
+    if (device.model)
+      device.model->destroy();
   if (integrity)
     destroyObject(integrity);
   if (pool)

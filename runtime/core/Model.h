@@ -47,8 +47,13 @@ public:
     return index < outputs.size() ? &outputs[index] : nullptr;
   }
 
-  /// The model on a device, opened at its first use; null: the default one.
+  /// The model on a device, opened at its first use; null: the default one. Each
+  /// user closes it again; one that is lost goes with its last user, so that a
+  /// later one may find the device in order again.
   kiln_status_t openDevice(const char *name, DeviceModel *&device, ErrorText &error);
+  void closeDevice(DeviceModel *device);
+  /// Tells the host that a device has failed; `status`: what a run says of it.
+  void noteDeviceFailure(const char *device, kiln_status_t status, const char *text);
 
   kiln_status_t check(uint64_t bytes);
   void fillIntegrity(kiln_integrity_stats &stats) const;
@@ -73,13 +78,21 @@ private:
   Array<kiln_tensor_spec> inputs;
   Array<kiln_tensor_spec> outputs;
   Array<kiln_dim_spec> dims;
-  DeviceModel *findDevice(const char *name);
+
+  struct OpenDevice {
+    DeviceModel *model = nullptr;
+    uint32_t users = 0;
+    /// For whoever names none.
+    bool isDefault = false;
+  };
+  OpenDevice *findDevice(const char *name);
+  static void dropIfLost(OpenDevice &device);
 
   static constexpr uint32_t kMostDevices = 16;
   PatientLock deviceLock;
-  DeviceModel *devices[kMostDevices] = {};
-  /// Of them, the one for whoever names none.
-  DeviceModel *defaultDevice = nullptr;
+  OpenDevice devices[kMostDevices];
+  kiln_event_fn onEvent = nullptr;
+  void *onEventUser = nullptr;
   PatientLock errorLock;
   ErrorText error;
 };

@@ -82,6 +82,8 @@ constinit const kiln_api kApi = {
       *name = own.deviceName();
       *why = own.deviceChoice();
     },
+    [](kiln_session *session) { return Session::of(session).wait(); },
+    [](kiln_session *session) { return Session::of(session).devicePool(); },
 };
 
 kiln_status_t openModel(const kiln_model_options *options, kiln_model **model) {

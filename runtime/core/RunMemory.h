@@ -43,7 +43,8 @@ private:
 };
 
 /// Blocks whose size only the run knows. What was not given back by its end is
-/// given back then. One thread at a time.
+/// given back then; of a device all is, since others could write to it while the
+/// device still works for this run. One thread at a time.
 class RunMemory {
 public:
   RunMemory() = default;
@@ -52,7 +53,7 @@ public:
   ~RunMemory() { destroy(); }
 
   /// Before anything else; false when there is no memory.
-  bool create(kiln_pool *pool);
+  bool create(kiln_pool *pool, bool keepsReleased = false);
   /// Gives everything back; nothing can be allocated any more.
   void destroy();
 
@@ -60,10 +61,11 @@ public:
   void *allocate(uint64_t bytes);
   void release(void *memory);
   void clear() {
-    while (count) [[unlikely]]
-      release(live[count - 1].memory);
+    if (!isEmpty()) [[unlikely]]
+      clearAll();
   }
 
+  bool isEmpty() const { return !count && !numReleased; }
   /// The newest block; null when there is none.
   void *mark() const { return count ? live[count - 1].memory : nullptr; }
   /// Releases what is newer than a mark but not among `kept`.
@@ -76,11 +78,21 @@ private:
     void *memory;
     uint64_t bytes;
   };
+  /// Room for one more; false when there is no memory.
+  static bool makeRoom(Live *&list, uint32_t count, uint32_t &capacity);
+  void *takeReleased(uint64_t bytes);
+  void clearAll();
+
   kiln_pool_cache *cache = nullptr;
   /// What the run has, the latest last: most are given back in that order.
   Live *live = nullptr;
   uint32_t count = 0;
   uint32_t capacity = 0;
+  /// What it has given back, and may have again.
+  bool keepsReleased = false;
+  Live *released = nullptr;
+  uint32_t numReleased = 0;
+  uint32_t releasedCapacity = 0;
 };
 
 } // namespace kiln::rt

@@ -23,8 +23,9 @@ Session::Session(Model &model, const kiln_module &module) : model(model), module
 }
 
 Session::~Session() {
-  if (device)
-    destroyObject(device);
+  if (twin)
+    destroyObject(twin);
+  closeDevice();
   if (ownsExecutor)
     executor->api->destroy(executor);
   else if (executor)
@@ -69,8 +70,12 @@ bool Session::allocate() {
 }
 
 kiln_status_t Session::setUp(const kiln_session_options &options) {
-  if (options.flags & ~uint32_t(KILN_SESSION_TIME_RUNS | KILN_SESSION_PROFILE))
+  constexpr uint32_t twins = KILN_SESSION_TWIN | KILN_SESSION_NO_TWIN;
+  if (options.flags & ~(KILN_SESSION_TIME_RUNS | KILN_SESSION_PROFILE | twins))
     return error.fail(KILN_INVALID_ARGUMENT, "flags: unknown bits in 0x%x", options.flags);
+  if ((options.flags & twins) == twins)
+    return error.fail(KILN_INVALID_ARGUMENT,
+                      "flags: KILN_SESSION_TWIN and KILN_SESSION_NO_TWIN at once");
   constexpr uint32_t mostEvents = 1u << 24;
   if (options.trace_events > mostEvents)
     return error.fail(KILN_INVALID_ARGUMENT, "trace_events: %u is above %u", options.trace_events,
@@ -107,10 +112,23 @@ kiln_status_t Session::setUp(const kiln_session_options &options) {
   return deviceModel ? setUpDevice(options) : KILN_OK;
 }
 
+/// Whether the CPU may do what a device cannot.
+static bool handsOver(const kiln_session_options &options) {
+  return options.device ? options.flags & KILN_SESSION_TWIN
+                        : !(options.flags & KILN_SESSION_NO_TWIN);
+}
+
 kiln_status_t Session::setUpDevice(const kiln_session_options &options) {
   DeviceQueue *queue;
   if (kiln_status_t status = deviceModel->open(options.stream, &queue, error))
     return status;
+  place = deviceModel->place();
+  mayHandOver = handsOver(options);
+  twinOptions = options;
+  twinOptions.device = nullptr;
+  twinOptions.stream = nullptr;
+  if (profiles)
+    queue->setProfile(&profile);
   device = createObject<DeviceRun>();
   if (device && device->create(queue, module)) {
     frame.inputs = device->inputData();
@@ -144,8 +162,28 @@ static kiln_status_t chooseDevice(Model &model, const kiln_session_options &opti
   kiln_status_t status = model.openDevice(name, chosen, why);
   if (status == KILN_OK)
     why.fail(KILN_OK, "%s", chosen->choice());
-  // Nobody has asked for it: the CPU can do the work.
-  return name ? status : KILN_OK;
+  // Who has not asked for it, or not for it alone, gets the CPU.
+  return name && !handsOver(options) ? status : KILN_OK;
+}
+
+kiln_status_t Session::make(Model &model, const kiln_session_options &options, DeviceModel *device,
+                            ErrorText &reason, Session *&session) {
+  session = createObject<Session>(model, device ? *model.module.device->plan : model.module);
+  if (!session) {
+    if (device)
+      model.closeDevice(device);
+    return reason.fail(KILN_OUT_OF_MEMORY, "no memory for a session");
+  }
+  session->deviceModel = device;
+  session->deviceText.append("%s", device ? device->name() : "cpu");
+  session->choice = reason;
+  kiln_status_t status = session->setUp(options);
+  if (status == KILN_OK)
+    return KILN_OK;
+  reason = session->error;
+  destroyObject(session);
+  session = nullptr;
+  return status;
 }
 
 kiln_status_t Session::create(Model &model, const kiln_session_options *given,
@@ -159,18 +197,14 @@ kiln_status_t Session::create(Model &model, const kiln_session_options *given,
   if (!readOptions(&options, sizeof options, given)) {
     status = reason.fail(KILN_INVALID_ARGUMENT, "struct_size of the options is wrong");
   } else if (DeviceModel *chosen; (status = chooseDevice(model, options, chosen, reason))) {
-  } else if (auto *made =
-                 createObject<Session>(model, chosen ? *model.module.device->plan : model.module)) {
-    made->deviceModel = chosen;
-    made->choice = reason;
-    status = made->setUp(options);
-    reason = made->error;
-    if (status == KILN_OK)
-      *session = made;
-    else
-      destroyObject(made);
   } else {
-    status = reason.fail(KILN_OUT_OF_MEMORY, "no memory for a session");
+    Session *made;
+    status = make(model, options, chosen, reason, made);
+    // The device is there, but has no room, or fails at once.
+    if (chosen && handsOver(options) &&
+        (status == KILN_DEVICE_FAILED || status == KILN_OUT_OF_MEMORY))
+      status = make(model, options, nullptr, reason, made);
+    *session = made;
   }
   if (status != KILN_OK)
     model.setError(reason);
@@ -256,19 +290,31 @@ kiln_status_t Session::makePlan(Plan &plan) {
 // Calls
 //===----------------------------------------------------------------------===//
 
-kiln_status_t Session::checkRunOptions(const kiln_run_options *given) {
+kiln_status_t Session::takeRunOptions(const kiln_run_options *given) {
+  runFlags = 0;
+  runStream = nullptr;
+  callOnDevice = deviceFault = false;
   if (!given) [[likely]]
     return KILN_OK;
   kiln_run_options options;
   if (!readOptions(&options, sizeof options, given))
     return error.fail(KILN_INVALID_ARGUMENT, "struct_size of the options is wrong");
-  if (options.flags & KILN_RUN_ASYNC)
-    return error.fail(KILN_UNSUPPORTED, "KILN_RUN_ASYNC: no device of this artefact has it");
-  if (options.flags)
+  if (options.flags & ~uint32_t(KILN_RUN_ASYNC | KILN_RUN_DEVICE_OUTPUTS))
     return error.fail(KILN_INVALID_ARGUMENT, "flags: unknown bits in 0x%x", options.flags);
-  if (options.stream)
-    return error.fail(KILN_UNSUPPORTED, "stream: the CPU has none");
-  return KILN_OK;
+  runFlags = options.flags;
+  runStream = options.stream;
+  callOnDevice = runStream || runFlags & KILN_RUN_DEVICE_OUTPUTS;
+  if (device)
+    return KILN_OK;
+  const char *wanted = runStream                            ? "stream"
+                       : runFlags & KILN_RUN_DEVICE_OUTPUTS ? "KILN_RUN_DEVICE_OUTPUTS"
+                       // Done when it returns is early enough for who has lost his device.
+                       : runFlags & KILN_RUN_ASYNC && !counts.isTwin ? "KILN_RUN_ASYNC"
+                                                                     : nullptr;
+  return wanted ? error.fail(KILN_UNSUPPORTED, "%s: the CPU has none%s%s", wanted,
+                             counts.isTwin ? ", which stands in since " : "",
+                             counts.isTwin ? choice.get() : "")
+                : KILN_OK;
 }
 
 kiln_status_t Session::checkCounts(const DLTensor *const *inputs, uint32_t numInputs,
@@ -289,12 +335,20 @@ kiln_status_t Session::checkCounts(const DLTensor *const *inputs, uint32_t numIn
 
 kiln_status_t Session::outputShapes(const DLTensor *const *inputs, uint32_t numInputs,
                                     DLTensor *const *results, uint32_t numOutputs) {
-  if (!enter())
-    return KILN_BUSY;
+  return locked([&](Session &session) {
+    return session.askForShapes(inputs, numInputs, results, numOutputs);
+  });
+}
+
+kiln_status_t Session::askForShapes(const DLTensor *const *inputs, uint32_t numInputs,
+                                    DLTensor *const *results, uint32_t numOutputs) {
   error.clear();
   Plan *plan = nullptr;
   bool haveData = false;
   kiln_status_t status = checkCounts(inputs, numInputs, results, numOutputs);
+  runStream = nullptr;
+  if (status == KILN_OK && device && module.reads_inputs)
+    status = enterDevice();
   if (status == KILN_OK)
     status = bindInputs(/*needData=*/false, haveData);
   if (status == KILN_OK)
@@ -303,11 +357,9 @@ kiln_status_t Session::outputShapes(const DLTensor *const *inputs, uint32_t numI
   for (uint32_t i = 0; status == KILN_OK && i != numOutputs; ++i) {
     const kiln_module_tensor &spec = module.outputs[i];
     if (DLTensor *tensor = results[i]) {
-      if (spec.rank && !tensor->shape) {
-        status = error.fail(KILN_INVALID_ARGUMENT, "output '%s': shape is NULL, its rank is %u",
-                            spec.name, spec.rank);
-        break;
-      }
+      if (spec.rank && !tensor->shape)
+        return error.fail(KILN_INVALID_ARGUMENT, "output '%s': shape is NULL, its rank is %u",
+                          spec.name, spec.rank);
       tensor->device = {kDLCPU, 0};
       tensor->dtype = {spec.dtype.code, spec.dtype.bits, spec.dtype.lanes};
       tensor->ndim = int32_t(spec.rank);
@@ -316,56 +368,54 @@ kiln_status_t Session::outputShapes(const DLTensor *const *inputs, uint32_t numI
     }
     dims += spec.rank;
   }
-  leave();
   return status;
 }
 
 kiln_status_t Session::run(const DLTensor *const *inputs, uint32_t numInputs,
                            DLTensor *const *results, uint32_t numOutputs,
                            const kiln_run_options *options) {
-  if (!enter()) [[unlikely]]
-    return KILN_BUSY;
-  error.clear();
-  kiln_status_t status = checkRunOptions(options);
-  if (status == KILN_OK)
-    status = checkCounts(inputs, numInputs, results, numOutputs);
-  for (uint32_t i = 0; status == KILN_OK && i != numOutputs; ++i) {
-    if (!results[i]) {
-      status = error.fail(KILN_INVALID_ARGUMENT, "output '%s' is NULL", module.outputs[i].name);
-      break;
+  return lockedRun([&](Session &session) {
+    kiln_status_t status = session.beginRun(inputs, numInputs, results, numOutputs, options);
+    for (uint32_t i = 0; status == KILN_OK && i != numOutputs; ++i) {
+      OutputSlot &slot = session.outputs[i];
+      if (!results[i]) {
+        status = session.error.fail(KILN_INVALID_ARGUMENT, "output '%s' is NULL",
+                                    session.module.outputs[i].name);
+        break;
+      }
+      slot.owner = results[i]->data ? OutputSlot::Owner::Caller : OutputSlot::Owner::Session;
+      slot.tensor = results[i];
     }
-    outputs[i].owner = results[i]->data ? OutputSlot::Owner::Caller : OutputSlot::Owner::Session;
-    outputs[i].tensor = results[i];
-  }
-  status = status == KILN_OK ? countedRun() : noteFailure(status);
-  leave();
-  return status;
+    return status == KILN_OK ? session.countedRun() : session.noteFailure(status);
+  });
 }
 
 kiln_status_t Session::runManaged(const DLTensor *const *inputs, uint32_t numInputs,
                                   DLManagedTensorVersioned **results, uint32_t numOutputs,
                                   const kiln_run_options *options) {
-  if (!enter())
-    return KILN_BUSY;
-  error.clear();
-  kiln_status_t status = checkRunOptions(options);
-  if (status == KILN_OK)
-    status = checkCounts(inputs, numInputs, results, numOutputs);
-  if (status == KILN_OK) {
-    for (OutputSlot &slot : outputs) {
+  return lockedRun([&](Session &session) {
+    if (kiln_status_t status = session.beginRun(inputs, numInputs, results, numOutputs, options))
+      return session.noteFailure(status);
+    for (OutputSlot &slot : session.outputs) {
       slot.owner = OutputSlot::Owner::Managed;
       slot.managed = nullptr;
     }
-    status = countedRun();
+    kiln_status_t status = session.countedRun();
     for (uint32_t i = 0; status == KILN_OK && i != numOutputs; ++i)
-      results[i] = outputs[i].managed;
+      results[i] = session.outputs[i].managed;
     if (status != KILN_OK)
-      dropManaged();
-  } else {
-    noteFailure(status);
-  }
-  leave();
-  return status;
+      session.dropManaged();
+    return status;
+  });
+}
+
+kiln_status_t Session::beginRun(const DLTensor *const *inputs, uint32_t numInputs,
+                                const void *results, uint32_t numOutputs,
+                                const kiln_run_options *options) {
+  error.clear();
+  if (kiln_status_t status = takeRunOptions(options)) [[unlikely]]
+    return status;
+  return checkCounts(inputs, numInputs, results, numOutputs);
 }
 
 kiln_status_t Session::noteFailure(kiln_status_t status) {
@@ -380,7 +430,8 @@ kiln_status_t Session::countedRun() {
   if (timesRuns)
     counts.noteTime(nanoseconds() - start);
   if (status != KILN_OK) [[unlikely]]
-    return noteFailure(status);
+    // What a device could not do is counted by handOver().
+    return deviceFault ? status : noteFailure(status);
   counts.runs.add(1);
   return KILN_OK;
 }
@@ -392,10 +443,10 @@ kiln_status_t Session::callWatched(Plan &plan) {
   constexpr int attempts = 3;
   for (int attempt = 1;; ++attempt) {
     uint64_t mends = integrity.mends();
-    uint64_t start = integrity.wantsTime() ? nanoseconds() : 0;
+    uint64_t start = integrity.isRolling() ? pace.start() : 0;
     if (kiln_status_t status = call(plan))
       return status;
-    uint64_t elapsed = integrity.wantsTime() ? nanoseconds() - start : 0;
+    uint64_t elapsed = start ? pace.end(start) : 0;
     bool mended;
     if (kiln_status_t status = integrity.afterRun(mends, elapsed, mended, error))
       return status;
@@ -406,14 +457,23 @@ kiln_status_t Session::callWatched(Plan &plan) {
     integrity.noteRecomputed();
     runMemory.clear();
   }
-  for (uint32_t i = 0; i != module.num_outputs; ++i)
-    if (kiln_status_t status = integrity.checkOutput(i, outputData[i], outputs[i].bytes, error))
+  for (uint32_t i = 0; i != module.num_outputs; ++i) {
+    if (!integrity.guards(i))
+      continue;
+    const void *data;
+    if (kiln_status_t status = fetchOutput(i, data))
       return status;
+    if (kiln_status_t status = integrity.checkOutput(i, data, outputs[i].bytes, error))
+      return status;
+  }
   return KILN_OK;
 }
 
 kiln_status_t Session::execute() {
   bool haveData;
+  if (device)
+    if (kiln_status_t status = enterDevice())
+      return status;
   if (kiln_status_t status = bindInputs(/*needData=*/true, haveData)) [[unlikely]]
     return status;
   Plan *plan;

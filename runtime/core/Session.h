@@ -51,6 +51,8 @@ struct OutputSlot {
   Owner owner = Owner::Session;
   /// The generated code writes elsewhere (alignment), the result is copied.
   bool copyBack = false;
+  /// `memory` is the device's.
+  bool onDevice = false;
   uint8_t *memory = nullptr;
   /// Of the caller's memory, for an output whose size only the run knows.
   uint64_t capacity = 0;
@@ -76,13 +78,17 @@ public:
   Session(Model &model, const kiln_module &module);
   ~Session();
 
-  const char *errorText() const { return error.get(); }
+  const char *errorText() const { return (twin ? twin->error : error).get(); }
   /// Of the device that it runs on, and why that one.
-  const char *deviceName() const { return deviceModel ? deviceModel->name() : "cpu"; }
-  const char *deviceChoice() const { return choice.get(); }
+  const char *deviceName() const { return twin ? twin->deviceName() : deviceText.get(); }
+  const char *deviceChoice() const { return (twin ? twin->choice : choice).get(); }
   kiln_pool *memoryPool() const { return pool.get(); }
+  /// Null on a CPU.
+  kiln_pool *devicePool() const { return device ? device->queue->pool() : nullptr; }
 
   kiln_status_t destroy();
+  /// For runs that nobody has waited for.
+  kiln_status_t wait();
   kiln_status_t outputShapes(const DLTensor *const *inputs, uint32_t numInputs,
                              DLTensor *const *outputs, uint32_t numOutputs);
   kiln_status_t run(const DLTensor *const *inputs, uint32_t numInputs, DLTensor *const *outputs,
@@ -104,9 +110,14 @@ private:
   static const kiln_module_services deviceServices;
   static Session &of(kiln_module_frame *frame) { return *static_cast<Frame *>(frame)->session; }
 
-  /// Between enter and leave; KILN_UNSUPPORTED without a profile.
+  /// KILN_UNSUPPORTED without a profile.
   template <typename Body> kiln_status_t withProfile(Body body);
+  kiln_status_t describeLatestPlan(kiln_memory_plan &plan, kiln_plan_buffer *buffers,
+                                   uint32_t capacity);
   bool allocate();
+  /// `device`: where to run; null for the CPU.
+  static kiln_status_t make(Model &model, const kiln_session_options &options, DeviceModel *device,
+                            ErrorText &reason, Session *&session);
   kiln_status_t setUp(const kiln_session_options &options);
   kiln_status_t setUpDevice(const kiln_session_options &options);
 
@@ -116,12 +127,33 @@ private:
     busy.store(busy.load(std::memory_order_relaxed) & ~uint64_t(1), std::memory_order_release);
   }
 
-  kiln_status_t checkRunOptions(const kiln_run_options *options);
+  /// Makes a call with the one who answers for the session: itself or its twin.
+  template <typename Call> kiln_status_t locked(Call call) {
+    if (!enter()) [[unlikely]]
+      return KILN_BUSY;
+    kiln_status_t status = call(twin ? *twin : *this);
+    leave();
+    return status;
+  }
+  /// The same of a run, which the twin makes again when the device fails.
+  template <typename Call> kiln_status_t lockedRun(Call call) {
+    return locked([&](Session &session) {
+      kiln_status_t status = call(session);
+      return session.deviceFault && session.handOver(status) ? call(*session.twin) : status;
+    });
+  }
+  kiln_status_t takeRunOptions(const kiln_run_options *options);
+  kiln_status_t beginRun(const DLTensor *const *inputs, uint32_t numInputs, const void *results,
+                         uint32_t numOutputs, const kiln_run_options *options);
+  kiln_status_t askForShapes(const DLTensor *const *inputs, uint32_t numInputs,
+                             DLTensor *const *outputs, uint32_t numOutputs);
   kiln_status_t checkCounts(const DLTensor *const *inputs, uint32_t numInputs, const void *outputs,
                             uint32_t numOutputs);
   /// Binds symbols and finds the inputs' memory. Without `needData`, missing
   /// data leaves a null pointer.
   kiln_status_t bindInputs(bool needData, bool &haveData);
+  kiln_status_t takeDeviceInput(uint32_t index, const DLTensor &tensor, uint64_t bytes,
+                                bool needData);
   kiln_status_t takeInput(uint32_t index, const DLTensor &tensor, uint64_t bytes, bool needData);
   kiln_status_t stageInput(uint32_t index, const DLTensor &tensor, uint64_t bytes);
   /// Copies inputs that lie where an output will be written, or in a block that
@@ -144,12 +176,27 @@ private:
   /// The same under the eyes of the model's Integrity.
   kiln_status_t callWatched(Plan &plan);
   // DeviceRun.cpp
+  kiln_status_t enterDevice();
   kiln_status_t callDevice(Plan &plan);
   kiln_status_t launchOnDevice(Plan &plan);
   kiln_status_t bringInputs();
   /// Finds memory there for an output that has its place here.
   kiln_status_t moveOutput(uint32_t index);
   void *placeLateOnDevice(uint32_t index, const int64_t *dims);
+  kiln_status_t placeOnDevice(uint32_t index, OutputSlot &slot);
+  /// Whether a caller's memory can be what it says it is.
+  kiln_status_t checkOnDevice(const char *kind, const kiln_module_tensor &spec, const void *memory,
+                              uint64_t bytes);
+  /// Although the caller does not want to.
+  bool mustWait() const;
+  /// An output's elements for the host, until the next call.
+  kiln_status_t fetchOutput(uint32_t index, const void *&data);
+  /// After a failure with that status: the twin answers from now on. False when it
+  /// may not or cannot.
+  bool handOver(kiln_status_t status);
+  void closeDevice();
+  /// False when there is no memory.
+  bool createManaged(uint32_t index, OutputSlot &slot);
   void finishOutputs();
   void dropManaged();
 
@@ -173,6 +220,19 @@ private:
   /// Null: the CPU.
   DeviceRun *device = nullptr;
   DeviceModel *deviceModel = nullptr;
+  TextBuilder deviceText;
+  /// Where tensors may lie beside the host's memory.
+  DLDevice place = {kDLCPU, 0};
+  /// A session on the CPU that answers once the device has failed.
+  Session *twin = nullptr;
+  bool mayHandOver = false;
+  kiln_session_options twinOptions = {};
+  // Of the run under way: its options, whether tensors or options are of the
+  // device, and whether it is the device that has failed.
+  uint32_t runFlags = 0;
+  void *runStream = nullptr;
+  bool callOnDevice = false;
+  bool deviceFault = false;
   kiln_executor *executor = nullptr;
   bool ownsExecutor = false;
   uint32_t scratchSlots = 1;
@@ -199,6 +259,8 @@ private:
   Array<uint64_t> sizes;
   RunCounts counts;
   bool timesRuns = false;
+  /// Of rolling checks.
+  Pace pace;
   bool profiles = false;
   bool inTeam = false;
   Profile profile;

@@ -17,13 +17,17 @@ namespace {
 struct ManagedOutput {
   DLManagedTensorVersioned tensor;
   kiln_pool *pool;
+  /// Of the elements: the same, or the device's.
+  kiln_pool *dataPool;
   uint64_t headBytes;
   uint64_t dataBytes;
 };
 
 void deleteManaged(DLManagedTensorVersioned *tensor) {
   ManagedOutput output = *static_cast<ManagedOutput *>(tensor->manager_ctx);
-  output.pool->api->release_shared(output.pool, output.tensor.dl_tensor.data, output.dataBytes);
+  output.dataPool->api->release_shared(output.dataPool, output.tensor.dl_tensor.data,
+                                       output.dataBytes);
+  output.dataPool->api->drop(output.dataPool);
   output.pool->api->release_shared(output.pool, tensor->manager_ctx, output.headBytes);
   output.pool->api->drop(output.pool);
   liveObjects.fetch_sub(1, std::memory_order_release);
@@ -37,10 +41,11 @@ void fillStrides(const int64_t *dims, uint32_t rank, int64_t *strides) {
   }
 }
 
-DLTensor describe(const kiln_module_tensor &spec, void *data, int64_t *dims, int64_t *strides) {
+DLTensor describe(const kiln_module_tensor &spec, DLDevice place, void *data, int64_t *dims,
+                  int64_t *strides) {
   DLTensor tensor = {};
   tensor.data = data;
-  tensor.device = {kDLCPU, 0};
+  tensor.device = place;
   tensor.ndim = int32_t(spec.rank);
   tensor.dtype = {spec.dtype.code, spec.dtype.bits, spec.dtype.lanes};
   tensor.shape = dims;
@@ -48,34 +53,38 @@ DLTensor describe(const kiln_module_tensor &spec, void *data, int64_t *dims, int
   return tensor;
 }
 
-/// Null when there is no memory.
-DLManagedTensorVersioned *createManaged(kiln_pool *pool, kiln_pool_cache *cache,
-                                        const kiln_module_tensor &spec, const int64_t *dims,
-                                        uint64_t bytes) {
+} // namespace
+
+bool Session::createManaged(uint32_t index, OutputSlot &slot) {
+  const kiln_module_tensor &spec = module.outputs[index];
+  kiln_pool_cache *heads = runMemory.poolCache();
+  kiln_pool_cache *cache = slot.onDevice ? device->memory.poolCache() : heads;
+  kiln_pool *dataPool = slot.onDevice ? device->queue->pool() : pool.get();
   uint64_t head = sizeof(ManagedOutput) + 2 * spec.rank * sizeof(int64_t);
-  auto *memory = static_cast<uint8_t *>(cache->api->cache_allocate(cache, head));
-  void *data = memory ? cache->api->cache_allocate(cache, bytes) : nullptr;
+  auto *memory = static_cast<uint8_t *>(heads->api->cache_allocate(heads, head));
+  void *data = memory ? cache->api->cache_allocate(cache, slot.bytes) : nullptr;
   if (!data) {
     if (memory)
-      cache->api->cache_release(cache, memory, head);
-    return nullptr;
+      heads->api->cache_release(heads, memory, head);
+    return false;
   }
-  auto *managed = new (memory) ManagedOutput{{}, pool, head, bytes};
-  pool->api->retain(pool);
+  auto *managed = new (memory) ManagedOutput{{}, pool.get(), dataPool, head, slot.bytes};
+  pool.get()->api->retain(pool.get());
+  dataPool->api->retain(dataPool);
   auto *shape = reinterpret_cast<int64_t *>(memory + sizeof(ManagedOutput));
-  std::copy(dims, dims + spec.rank, shape);
+  std::copy(slot.dims, slot.dims + spec.rank, shape);
   fillStrides(shape, spec.rank, shape + spec.rank);
   managed->tensor.version = {DLPACK_MAJOR_VERSION, DLPACK_MINOR_VERSION};
   managed->tensor.manager_ctx = memory;
   if (spec.dtype.bits < 8)
     managed->tensor.flags = DLPACK_FLAG_BITMASK_IS_SUBBYTE_TYPE_PADDED;
   managed->tensor.deleter = deleteManaged;
-  managed->tensor.dl_tensor = describe(spec, data, shape, shape + spec.rank);
+  managed->tensor.dl_tensor =
+      describe(spec, slot.onDevice ? place : DLDevice{kDLCPU, 0}, data, shape, shape + spec.rank);
   liveObjects.fetch_add(1, std::memory_order_relaxed);
-  return &managed->tensor;
+  slot.managed = &managed->tensor;
+  return true;
 }
-
-} // namespace
 
 kiln_status_t Session::placeOutputs(const Plan &plan) {
   const int64_t *dims = plan.outputDims;
@@ -83,12 +92,15 @@ kiln_status_t Session::placeOutputs(const Plan &plan) {
     const kiln_module_tensor &spec = module.outputs[i];
     OutputSlot &slot = outputs[i];
     slot.copyBack = false;
+    slot.onDevice = slot.owner == OutputSlot::Owner::Caller ? !isHost(*slot.tensor)
+                                                            : runFlags & KILN_RUN_DEVICE_OUTPUTS;
     slot.memory = nullptr;
     slot.capacity = 0;
     bool late = spec.flags & KILN_MODULE_TENSOR_LATE;
     outputData[i] = nullptr;
     if (slot.owner == OutputSlot::Owner::Caller) {
-      if (kiln_status_t status = checkOutput(module, i, *slot.tensor, dims, error)) [[unlikely]]
+      if (kiln_status_t status = checkOutput(module, i, *slot.tensor, place, dims, error))
+          [[unlikely]]
         return status;
       slot.capacity = plan.outputBytes[i];
       // Of a late output, the room that the caller has.
@@ -108,6 +120,11 @@ kiln_status_t Session::placeOutputs(const Plan &plan) {
     uint64_t extent = slot.memory ? slot.capacity : slot.block.size();
     if (kiln_status_t status = separateInputs(written, extent)) [[unlikely]]
       return status;
+    if (device) [[unlikely]] {
+      const Block &there = device->outputBlock(i);
+      if (kiln_status_t status = separateInputs(there.get(), there.size()))
+        return status;
+    }
     if (!late) {
       slot.dims = dims;
       slot.bytes = plan.outputBytes[i];
@@ -121,13 +138,21 @@ kiln_status_t Session::placeOutputs(const Plan &plan) {
 
 kiln_status_t Session::placeOutput(uint32_t index, OutputSlot &slot) {
   const kiln_module_tensor &spec = module.outputs[index];
+  bool isCallers = slot.owner == OutputSlot::Owner::Caller;
+  if (isCallers && slot.bytes > slot.capacity)
+    return error.fail(KILN_BUFFER_TOO_SMALL,
+                      "output '%s': it has %llu bytes, there is room for %llu", spec.name,
+                      static_cast<unsigned long long>(slot.bytes),
+                      static_cast<unsigned long long>(slot.capacity));
+  // A run that is made again asks for its late outputs again.
+  if (slot.owner == OutputSlot::Owner::Managed && slot.managed) {
+    slot.managed->deleter(slot.managed);
+    slot.managed = nullptr;
+  }
+  if (slot.onDevice) [[unlikely]]
+    return placeOnDevice(index, slot);
   switch (slot.owner) {
   case OutputSlot::Owner::Caller: {
-    if (slot.bytes > slot.capacity)
-      return error.fail(KILN_BUFFER_TOO_SMALL,
-                        "output '%s': it has %llu bytes, there is room for %llu", spec.name,
-                        static_cast<unsigned long long>(slot.bytes),
-                        static_cast<unsigned long long>(slot.capacity));
     bool aligned = (uintptr_t(slot.memory) & (elementBytes(spec.dtype) - 1)) == 0;
     if (aligned) [[likely]] {
       outputData[index] = slot.memory;
@@ -148,11 +173,7 @@ kiln_status_t Session::placeOutput(uint32_t index, OutputSlot &slot) {
     slot.capacity = slot.bytes;
     return KILN_OK;
   case OutputSlot::Owner::Managed:
-    // A run that is made again asks for its late outputs again.
-    if (slot.managed)
-      slot.managed->deleter(slot.managed);
-    slot.managed = createManaged(pool.get(), runMemory.poolCache(), spec, slot.dims, slot.bytes);
-    if (!slot.managed)
+    if (!createManaged(index, slot))
       break;
     outputData[index] = slot.managed->dl_tensor.data;
     return KILN_OK;
@@ -187,7 +208,8 @@ void Session::finishOutputs() {
       if (slot.dims != slot.ownDims)
         std::copy(slot.dims, slot.dims + spec.rank, slot.ownDims);
       fillStrides(slot.ownDims, spec.rank, slot.strides);
-      *slot.tensor = describe(spec, slot.memory, slot.ownDims, slot.strides);
+      *slot.tensor = describe(spec, slot.onDevice ? place : DLDevice{kDLCPU, 0}, slot.memory,
+                              slot.ownDims, slot.strides);
     } else if (slot.owner == OutputSlot::Owner::Caller) {
       if (slot.copyBack) [[unlikely]]
         std::memcpy(slot.memory, slot.block.get(), slot.bytes);

@@ -11,21 +11,19 @@
 namespace kiln::rt {
 
 template <typename Body> kiln_status_t Session::withProfile(Body body) {
-  if (!enter())
-    return KILN_BUSY;
-  error.clear();
-  kiln_status_t status = KILN_OK;
-  if (profiles)
-    body();
-  else
-    status = error.fail(KILN_UNSUPPORTED, "the session was made without KILN_SESSION_PROFILE");
-  leave();
-  return status;
+  return locked([&](Session &session) {
+    session.error.clear();
+    if (!session.profiles)
+      return session.error.fail(KILN_UNSUPPORTED,
+                                "the session was made without KILN_SESSION_PROFILE");
+    body(session.profile);
+    return KILN_OK;
+  });
 }
 
 kiln_status_t Session::copyProfile(kiln_profile_row *rows, uint32_t capacity, uint32_t &count) {
   count = 0;
-  return withProfile([&] {
+  return withProfile([&](Profile &profile) {
     count = profile.numRows();
     for (uint32_t i = 0; i != count && i != capacity; ++i)
       rows[i] = profile.firstRow()[i];
@@ -34,11 +32,11 @@ kiln_status_t Session::copyProfile(kiln_profile_row *rows, uint32_t capacity, ui
 
 kiln_status_t Session::copyTrace(kiln_trace_event *events, uint32_t capacity, uint32_t &count) {
   count = 0;
-  return withProfile([&] { count = profile.copyEvents(events, capacity); });
+  return withProfile([&](Profile &profile) { count = profile.copyEvents(events, capacity); });
 }
 
 kiln_status_t Session::resetProfile() {
-  return withProfile([&] { profile.reset(); });
+  return withProfile([](Profile &profile) { profile.reset(); });
 }
 
 /// Launches whose step is before this one.
@@ -50,15 +48,16 @@ static uint32_t launchesBefore(const kiln_module &module, uint32_t step) {
 
 kiln_status_t Session::describePlan(kiln_memory_plan &out, kiln_plan_buffer *buffers,
                                     uint32_t capacity) {
-  if (!enter())
-    return KILN_BUSY;
+  return locked(
+      [&](Session &session) { return session.describeLatestPlan(out, buffers, capacity); });
+}
+
+kiln_status_t Session::describeLatestPlan(kiln_memory_plan &out, kiln_plan_buffer *buffers,
+                                          uint32_t capacity) {
   error.clear();
   const Plan *plan = plans.latestPlan();
-  if (!plan) {
-    kiln_status_t status = error.fail(KILN_UNSUPPORTED, "no run has made a plan yet");
-    leave();
-    return status;
-  }
+  if (!plan)
+    return error.fail(KILN_UNSUPPORTED, "no run has made a plan yet");
   module.sizes(plan->symbols, sizes.get());
   kiln_memory_plan summary = {};
   summary.struct_size = std::min(out.struct_size, sizeof summary);
@@ -89,7 +88,6 @@ kiln_status_t Session::describePlan(kiln_memory_plan &out, kiln_plan_buffer *buf
     row.last = std::max(launchesBefore(module, buffer.last + 1), row.first + 1) - 1;
   }
   std::memcpy(&out, &summary, summary.struct_size);
-  leave();
   return KILN_OK;
 }
 

@@ -122,9 +122,10 @@ public:
   void add(uint64_t amount) {
     value.store(value.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
   }
+  void set(uint64_t amount) { value.store(amount, std::memory_order_relaxed); }
   void raiseTo(uint64_t amount) {
     if (amount > get())
-      value.store(amount, std::memory_order_relaxed);
+      set(amount);
   }
   uint64_t get() const { return value.load(std::memory_order_relaxed); }
 

@@ -27,6 +27,11 @@ bool denseBytes(const int64_t *dims, uint32_t rank, kiln_module_dtype type, uint
 /// As isDense, for a tensor that gives its strides.
 bool hasDenseStrides(const DLTensor &tensor);
 
+/// Whether the host may read it: pinned memory is memory.
+inline bool isHost(const DLTensor &tensor) {
+  return tensor.device.device_type == kDLCPU || tensor.device.device_type == kDLCUDAHost;
+}
+
 /// Row-major without gaps; strides of dims of size 1 do not matter.
 inline bool isDense(const DLTensor &tensor) { return !tensor.strides || hasDenseStrides(tensor); }
 

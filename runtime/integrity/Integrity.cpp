@@ -8,7 +8,6 @@
 
 #include "Finite.h"
 
-#include <algorithm>
 #include <cstring>
 
 namespace kiln::rt {
@@ -160,6 +159,8 @@ kiln_status_t Integrity::checkAfterRun(uint64_t elapsed, bool &mended, ErrorText
     return KILN_OK;
   if (rate == KILN_CHECK_EVERY_RUN)
     return checkParts(0, parts, mended, error);
+  if (!elapsed)
+    return KILN_OK;
   uint64_t bytes = credit.exchange(0, std::memory_order_relaxed) +
                    uint64_t(double(elapsed) * kShare * weights.bytesPerNanosecond());
   bump(credit, bytes % WeightGuard::kPart);
@@ -203,8 +204,6 @@ kiln_status_t Integrity::probe(ErrorText &error) {
 
 kiln_status_t Integrity::checkOutput(uint32_t index, const void *data, uint64_t bytes,
                                      ErrorText &error) {
-  if (!guarded[index])
-    return KILN_OK;
   const kiln_module_tensor &spec = module.outputs[index];
   uint64_t count = bytes / (spec.dtype.bits / 8);
   uint64_t found = findNotFinite(spec.dtype, data, count);

@@ -12,7 +12,30 @@
 #include "WeightGuard.h"
 #include "kiln-c/Event.h"
 
+#include <algorithm>
+
 namespace kiln::rt {
+
+/// Which runs of a session are timed for the rolling check: all long ones, and so
+/// many of short ones that reading the clock does not matter.
+class Pace {
+public:
+  /// 0: this run is not timed.
+  uint64_t start() { return untimed && untimed-- ? 0 : nanoseconds(); }
+  /// What that run, and those before that were not timed, took together.
+  uint64_t end(uint64_t start) {
+    uint64_t elapsed = nanoseconds() - start, sum = elapsed * runs;
+    runs = uint32_t(std::clamp<uint64_t>(kWorthTiming / (elapsed + 1), 1, kMostRuns));
+    untimed = runs - 1;
+    return sum;
+  }
+
+private:
+  /// Nanoseconds; some two hundred times what the clock and the check's counts cost.
+  static constexpr uint64_t kWorthTiming = 20000;
+  static constexpr uint32_t kMostRuns = 1024;
+  uint32_t runs = 1, untimed = 0;
+};
 
 /// One for a model, used by all of its sessions at once.
 class Integrity {
@@ -27,18 +50,20 @@ public:
   kiln_status_t admit(ErrorText &error) {
     return breaker.state() == KILN_BREAKER_CLOSED ? KILN_OK : probe(error);
   }
-  bool wantsTime() const { return rate == KILN_CHECK_ROLLING; }
+  bool isRolling() const { return rate == KILN_CHECK_ROLLING; }
 
   /// Weights mended so far; to be asked before a run.
   uint64_t mends() const { return reloaded.load(std::memory_order_acquire); }
-  /// After a run of so many nanoseconds. `mended`: it may have used damaged
+  /// After a run. `elapsed`: nanoseconds of runs that are to pay for the rolling check;
+  /// 0: none. `mended`: it may have used damaged
   /// weights, which are whole again, and has to be made again.
   kiln_status_t afterRun(uint64_t mendsBefore, uint64_t elapsed, bool &mended, ErrorText &error);
 
   /// Checks the next parts, at least so many bytes; 0: all.
   kiln_status_t check(uint64_t bytes, ErrorText &error);
 
-  /// KILN_NOT_FINITE when output `index` is guarded and holds such a value.
+  bool guards(uint32_t output) const { return guarded[output]; }
+  /// KILN_NOT_FINITE when a guarded output `index` is guarded and holds such a value.
   kiln_status_t checkOutput(uint32_t index, const void *data, uint64_t bytes, ErrorText &error);
 
   void noteRecomputed() { recomputed.fetch_add(1, std::memory_order_relaxed); }
@@ -56,8 +81,9 @@ private:
               uint64_t value);
   void notifyBreaker(const char *text);
 
-  /// So much of a run's time goes into checks.
-  static constexpr double kShare = 1.0 / 128;
+  /// So much of a run's time goes into rolling checks: what they push out of the caches
+  /// costs the run as much again.
+  static constexpr double kShare = 1.0 / 256;
 
   const kiln_module &module;
   WeightGuard weights;

@@ -72,12 +72,12 @@ uint64_t sipHash(const SipKey &key, const void *data, uint64_t size, int rounds,
   return state.v0 ^ state.v1 ^ state.v2 ^ state.v3;
 }
 
-constexpr uint64_t kLanes = 4;
+constexpr uint64_t kLanes = 8;
 typedef uint64_t Words __attribute__((vector_size(kLanes * 8)));
 
-/// Over whole groups of words; the four results go to `lanes`.
-[[gnu::always_inline]] inline void hashLanes(const SipKey &key, const uint8_t *data,
-                                             uint64_t groups, uint64_t *lanes) {
+/// Over whole groups of words; the results go to `lanes`.
+[[gnu::always_inline]] inline void hashInto(const SipKey &key, const uint8_t *data, uint64_t groups,
+                                            uint64_t *lanes) {
   SipState<Words> state;
   state.start(key, Words{});
   for (uint64_t i = 0; i != groups; ++i) {
@@ -93,12 +93,16 @@ typedef uint64_t Words __attribute__((vector_size(kLanes * 8)));
 }
 
 void hashLanesBaseline(const SipKey &key, const uint8_t *data, uint64_t groups, uint64_t *lanes) {
-  hashLanes(key, data, groups, lanes);
+  hashInto(key, data, groups, lanes);
 }
 #if defined(__x86_64__)
 [[gnu::target("avx2")]] void hashLanesAvx2(const SipKey &key, const uint8_t *data, uint64_t groups,
                                            uint64_t *lanes) {
-  hashLanes(key, data, groups, lanes);
+  hashInto(key, data, groups, lanes);
+}
+[[gnu::target("avx512f")]] void hashLanesAvx512(const SipKey &key, const uint8_t *data,
+                                                uint64_t groups, uint64_t *lanes) {
+  hashInto(key, data, groups, lanes);
 }
 #endif
 
@@ -122,10 +126,18 @@ uint64_t sipHash13(const SipKey &key, const void *data, uint64_t size) {
   return sipHash(key, data, size, 1, 3);
 }
 
-SipTag::SipTag() {
+SipTag::SipTag(Way most) : hashLanes(hashLanesBaseline), way(Way::Baseline) {
 #if defined(__x86_64__)
   char missing[16];
-  hasAvx2 = !findMissingFeature("avx2", missing, sizeof missing);
+  if (most >= Way::Avx512 && !findMissingFeature("avx512f", missing, sizeof missing)) {
+    hashLanes = hashLanesAvx512;
+    way = Way::Avx512;
+  } else if (most >= Way::Avx2 && !findMissingFeature("avx2", missing, sizeof missing)) {
+    hashLanes = hashLanesAvx2;
+    way = Way::Avx2;
+  }
+#else
+  (void)most;
 #endif
 }
 
@@ -139,12 +151,7 @@ uint64_t SipTag::operator()(const SipKey &key, const void *data, uint64_t size,
     uint8_t rest[sizeof(Words)];
   } last = {};
   last.tweak = tweak;
-#if defined(__x86_64__)
-  if (hasAvx2)
-    hashLanesAvx2(key, bytes, groups, last.lanes);
-  else
-#endif
-    hashLanesBaseline(key, bytes, groups, last.lanes);
+  hashLanes(key, bytes, groups, last.lanes);
   std::memcpy(last.rest, bytes + hashed, size - hashed);
   return sipHash13(key, &last, offsetof(decltype(last), rest) + (size - hashed));
 }

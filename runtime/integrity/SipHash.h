@@ -23,17 +23,21 @@ struct SipKey {
 uint64_t sipHash24(const SipKey &key, const void *data, uint64_t size);
 uint64_t sipHash13(const SipKey &key, const void *data, uint64_t size);
 
-/// A tag of much data: four SipHash-1-3 side by side, lane i over the words with
-/// number i modulo 4, and one over their results, the rest and `tweak`, which
-/// tells equal data in different places apart.
+/// A tag of much data: eight SipHash-1-3 side by side, lane i over the words with
+/// number i modulo 8, and one over their results, the rest and `tweak`, which
+/// tells equal data in different places apart. The same on every CPU.
 class SipTag {
 public:
-  /// Asks the CPU what it has.
-  SipTag();
+  enum class Way { Baseline, Avx2, Avx512 };
+
+  /// Asks the CPU what it has: the best way that is there, up to `most`.
+  explicit SipTag(Way most = Way::Avx512);
+  Way used() const { return way; }
   uint64_t operator()(const SipKey &key, const void *data, uint64_t size, uint64_t tweak) const;
 
 private:
-  bool hasAvx2 = false;
+  void (*hashLanes)(const SipKey &key, const uint8_t *data, uint64_t groups, uint64_t *lanes);
+  Way way;
 };
 
 } // namespace kiln::rt

@@ -8,6 +8,10 @@
 
 #include "Threads.h"
 
+#include <sched.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
 namespace kiln::rt {
 
 bool Watcher::start(void (*workFn)(void *), void *workArgument, uint64_t pause) {
@@ -34,6 +38,9 @@ void Watcher::stop() {
 
 void *Watcher::enter(void *opaque) {
   auto &self = *static_cast<Watcher *>(opaque);
+  // Only when a CPU has nothing else to do; where that is refused, it is short.
+  const sched_param none = {};
+  syscall(SYS_sched_setscheduler, 0, SCHED_IDLE, &none);
   while (!self.stopping.load(std::memory_order_acquire)) {
     futexWait(self.stopping, 0, self.interval);
     if (!self.stopping.load(std::memory_order_acquire))

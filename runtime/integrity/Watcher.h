@@ -16,7 +16,8 @@
 namespace kiln::rt {
 
 /// Calls `work(argument)` every `interval` nanoseconds until its end, which waits
-/// for a call under way. A child after fork has no such thread.
+/// for a call under way; on a busy machine it comes later, for its priority is the
+/// lowest that there is. A child after fork has no such thread.
 class Watcher {
 public:
   ~Watcher() { stop(); }

@@ -21,7 +21,7 @@ constexpr uint8_t kFreedByte = 0xdd;
 struct Head {
   uint64_t link;
   uint64_t state;
-  /// Asked for; behind them the guard begins.
+  /// Asked for; behind them the guard begins. Of a freed one: of the whole block.
   uint64_t bytes;
 };
 
@@ -62,7 +62,7 @@ Guards::Finding Guards::inspect(const void *memory, uint64_t size) {
 void *Guards::strip(void *memory, uint64_t size) {
   uint8_t *begin = static_cast<uint8_t *>(memory) - kFront;
   std::memset(begin, kFreedByte, size);
-  Head head = {0, kFreed ^ uintptr_t(begin), 0};
+  Head head = {0, kFreed ^ uintptr_t(begin), size};
   std::memcpy(begin, &head, sizeof head);
   return begin;
 }
@@ -71,7 +71,8 @@ bool Guards::isUntouched(const void *block, uint64_t size) {
   const auto *begin = static_cast<const uint8_t *>(block);
   Head head;
   std::memcpy(&head, begin, sizeof head);
-  return head.state != (kFreed ^ uintptr_t(begin)) ||
+  // What was cut in another way since is no longer as it was left.
+  return head.state != (kFreed ^ uintptr_t(begin)) || head.bytes != size ||
          isFilled(begin + sizeof head, begin + size, kFreedByte);
 }
 

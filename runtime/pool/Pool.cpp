@@ -167,11 +167,8 @@ uint64_t Pool::trimLocked(uint64_t keep, const Lock &) {
 }
 
 template <typename Attempt>
-void *Pool::findMemory(uint64_t bytes, const Lock &lock, Attempt attempt) {
-  if (!source.softLimit) [[likely]] {
-    if (void *memory = attempt(true))
-      return memory;
-  } else {
+void *Pool::findMemory(uint64_t bytes, PoolCache *asking, const Lock &lock, Attempt attempt) {
+  if (source.softLimit) [[unlikely]] {
     if (void *memory = attempt(false))
       return memory;
     if (source.isPastSoftLimit(bytes)) {
@@ -181,24 +178,27 @@ void *Pool::findMemory(uint64_t bytes, const Lock &lock, Attempt attempt) {
                source.reserved + bytes);
       toldSoftLimit = source.isPastSoftLimit(bytes);
     }
+  }
+  if (void *memory = attempt(true)) [[likely]]
+    return memory;
+  if (asking && asking->flush(lock))
     if (void *memory = attempt(true))
       return memory;
-  }
   trimLocked(0, lock);
   return attempt(true);
 }
 
-void *Pool::fromHeap(uint32_t sizeClass, const Lock &lock) {
-  void *block = findMemory(classBytes(sizeClass), lock,
+void *Pool::fromHeap(uint32_t sizeClass, PoolCache *asking, const Lock &lock) {
+  void *block = findMemory(classBytes(sizeClass), asking, lock,
                            [&](bool mayGrow) { return heap.allocate(sizeClass, mayGrow); });
   slabHits += block != nullptr;
   return block;
 }
 
-void *Pool::hugeFromHeap(uint64_t bytes, const Lock &lock) {
+void *Pool::hugeFromHeap(uint64_t bytes, PoolCache *asking, const Lock &lock) {
   if (bytes > kMaxBytes)
     return nullptr;
-  void *block = findMemory(bytes, lock, [&](bool mayGrow) -> void * {
+  void *block = findMemory(bytes, asking, lock, [&](bool mayGrow) -> void * {
     return mayGrow ? heap.allocateHuge(bytes) : nullptr;
   });
   hugeAllocations += block != nullptr;
@@ -258,11 +258,11 @@ kiln_status_t Pool::allocate(uint64_t asked, void **memory) {
   {
     Lock guard(*this);
     uint32_t sizeClass = isHuge ? 0 : classOf(wanted);
-    block = isHuge ? hugeFromHeap(wanted, guard) : recycler.take(sizeClass);
+    block = isHuge ? hugeFromHeap(wanted, nullptr, guard) : recycler.take(sizeClass);
     if (block && !isHuge)
       ringHits.fetch_add(1, std::memory_order_relaxed);
     if (!block && !isHuge)
-      block = fromHeap(sizeClass, guard);
+      block = fromHeap(sizeClass, nullptr, guard);
     if (block) {
       heap.markHeld(block, true);
       heap.isHeld(block, size);
@@ -328,7 +328,7 @@ void *Pool::allocateStatic(uint64_t bytes) {
   void *block = nullptr;
   if (bytes <= kMaxBytes) {
     Lock guard(*this);
-    block = findMemory(size, guard, [&](bool mayGrow) -> void * {
+    block = findMemory(size, nullptr, guard, [&](bool mayGrow) -> void * {
       return mayGrow || !source.isPastSoftLimit(size) ? source.allocate(size) : nullptr;
     });
     if (block) {
@@ -392,28 +392,20 @@ void Pool::fillStats(kiln_pool_stats &out) {
     stats.contended = contended;
     std::copy(std::begin(waits), std::end(waits), stats.waits);
 
-    stats.requested_total = goneRequested;
-    stats.releases = goneReleases;
-    stats.used = goneUsed;
-    stats.peak_used = gonePeak;
-    uint64_t misses = goneMisses, cachedAllocations = 0;
-    uint64_t allocations[kNumClasses];
-    std::copy(std::begin(goneAllocations), std::end(goneAllocations), allocations);
-    for (const PoolCache *cache = caches; cache; cache = cache->next) {
-      stats.requested_total += cache->requested.get();
-      stats.releases += cache->releases.get();
-      stats.used += cache->used.get();
-      stats.peak_used += cache->peak.get();
-      misses += cache->misses.get();
-      for (uint32_t i = 0; i != kNumClasses; ++i)
-        allocations[i] += cache->bins[i].allocations.get();
-    }
+    CacheFigures figures = gone;
+    for (const PoolCache *cache = caches; cache; cache = cache->next)
+      cache->addTo(figures);
+    stats.requested_total = figures.requested;
+    stats.releases = figures.releases;
+    stats.used = figures.used;
+    stats.peak_used = figures.peak;
+    uint64_t cachedAllocations = 0;
     for (uint32_t i = 0; i != kNumClasses; ++i) {
-      cachedAllocations += allocations[i];
-      stats.given_total += allocations[i] * classBytes(i);
-      stats.sizes[sizeBucket(classBytes(i))] += allocations[i];
+      cachedAllocations += figures.allocations[i];
+      stats.given_total += figures.allocations[i] * classBytes(i);
+      stats.sizes[sizeBucket(classBytes(i))] += figures.allocations[i];
     }
-    stats.cache_hits = cachedAllocations - misses;
+    stats.cache_hits = cachedAllocations - figures.misses;
   }
   stats.ring_hits = read(ringHits);
   stats.requested_total += read(sharedRequested);

@@ -25,6 +25,14 @@ namespace kiln::rt {
 
 class PoolCache;
 
+/// What caches have counted.
+struct CacheFigures {
+  uint64_t requested = 0, releases = 0, misses = 0;
+  uint64_t used = 0; ///< modulo 2^64: of one cache it may be below zero
+  uint64_t peak = 0;
+  uint64_t allocations[kNumClasses] = {};
+};
+
 class Pool : public kiln_pool {
 public:
   /// On failure, the reason goes where the options say.
@@ -65,10 +73,12 @@ private:
   /// What a request is for the heap.
   uint64_t padded(uint64_t bytes) const { return debug() ? bytes + Guards::kBytes : bytes; }
   /// Calls `attempt(mayGrow)` until it gives memory: without growing when that
-  /// would pass the soft limit, after a trim, and at last once more.
-  template <typename Attempt> void *findMemory(uint64_t bytes, const Lock &, Attempt attempt);
-  void *fromHeap(uint32_t sizeClass, const Lock &);
-  void *hugeFromHeap(uint64_t bytes, const Lock &);
+  /// would pass the soft limit, when `asking` has given back what it has, and after
+  /// a trim.
+  template <typename Attempt>
+  void *findMemory(uint64_t bytes, PoolCache *asking, const Lock &, Attempt attempt);
+  void *fromHeap(uint32_t sizeClass, PoolCache *asking, const Lock &);
+  void *hugeFromHeap(uint64_t bytes, PoolCache *asking, const Lock &);
   uint64_t trimLocked(uint64_t keep, const Lock &);
   /// What the user of `block` gets for `bytes`.
   void *give(void *block, uint64_t size, uint64_t bytes);
@@ -117,13 +127,8 @@ private:
   uint64_t staticBlocks = 0;
   uint64_t staticAllocations = 0;
   uint64_t trimmed = 0;
-  // What caches that are gone had counted.
-  uint64_t goneRequested = 0;
-  uint64_t goneReleases = 0;
-  uint64_t goneUsed = 0;
-  uint64_t gonePeak = 0;
-  uint64_t goneAllocations[kNumClasses] = {};
-  uint64_t goneMisses = 0;
+  /// Of caches that are gone.
+  CacheFigures gone;
 };
 
 /// One owner's blocks. One thread at a time.
@@ -135,87 +140,100 @@ public:
 
   /// Null when there is no memory.
   void *allocate(uint64_t bytes) {
-    if (bytes > largestTaken) [[unlikely]]
+    // Not one byte is the largest number.
+    uint64_t last = bytes - 1;
+    if (last >= largestTaken) [[unlikely]]
       return allocateSlowly(bytes);
-    uint32_t sizeClass = classOf(bytes);
-    if (!counts[sizeClass]) [[unlikely]]
+    Bin &bin = bins[classOfLast(last)];
+    uint64_t count = bin.count.get();
+    if (!count) [[unlikely]]
       return allocateSlowly(bytes);
-    count(sizeClass, bytes);
-    return bins[sizeClass].blocks[--counts[sizeClass]];
+    void *block = bin.blocks[count - 1];
+    bin.count.set(count - 1);
+    cached -= int64_t(bin.size);
+    noteTaken(bin, bytes);
+    return block;
   }
 
   /// `bytes` as asked for.
   void release(void *memory, uint64_t bytes) {
-    if (bytes > largestGiven) [[unlikely]]
+    uint64_t last = bytes - 1;
+    if (last >= largestGiven) [[unlikely]]
       return releaseSlowly(memory, bytes);
-    uint32_t sizeClass = classOf(bytes);
-    if (counts[sizeClass] == kBinBlocks) [[unlikely]]
+    Bin &bin = bins[classOfLast(last)];
+    if (bin.count.get() == kBinBlocks) [[unlikely]]
       return releaseSlowly(memory, bytes);
-    push(sizeClass, memory);
+    push(bin, memory);
   }
 
-  /// Gives all free blocks to the heap.
-  void flush();
+  /// Gives all free blocks to the heap; false: there were none.
+  bool flush(const Pool::Lock &);
 
 private:
   friend class Pool;
 
-  /// A cache holds 5/4 of what its owner had in use at most, within these bounds:
-  /// memory that lies in a cache is of use to one size only.
-  static constexpr uint64_t kLeastBudget = uint64_t(512) << 10;
-  static constexpr uint64_t kMostBudget = uint64_t(8) << 20;
-  static constexpr uint64_t kLargestCached = kMostBudget / 4;
+  /// What lies in a cache is of use to one size only: so much at most.
+  static constexpr int64_t kMostCached = int64_t(8) << 20;
+  static constexpr uint64_t kLargestCached = uint64_t(2) << 20;
+  /// What is above that goes before more memory is asked for; for a large block, all. So
+  /// a cache has what a workload of changing shapes leaves there, and costs hardly any
+  /// memory.
+  static constexpr int64_t kWorthKeeping = int64_t(1) << 20;
+  static constexpr uint64_t kLargeBlock = uint64_t(128) << 10;
 
   /// The addresses are kept here and not in the blocks: those are cold, and their
   /// first words would be read just to find the next. More goes to the heap.
-  static constexpr uint32_t kBinBlocks = 14;
+  static constexpr uint64_t kBinBlocks = 12;
   struct alignas(64) Bin {
     uint64_t size = 0;
-    Counter allocations;
+    Counter count;
+    Counter allocations, requested;
     void *blocks[kBinBlocks];
   };
 
-  void count(uint32_t sizeClass, uint64_t bytes) {
-    Bin &bin = bins[sizeClass];
+  void noteTaken(Bin &bin, uint64_t bytes) {
     bin.allocations.add(1);
-    requested.add(bytes);
-    used.add(bin.size);
-    // Blocks of other owners may come back here: then it is below zero.
-    if (int64_t(used.get()) > int64_t(peak.get()))
-      peak.raiseTo(used.get());
+    bin.requested.add(bytes);
+    if (cached < cachedAtPeak) [[unlikely]]
+      notePeak();
   }
-  void push(uint32_t sizeClass, void *memory) {
-    Bin &bin = bins[sizeClass];
-    bin.blocks[counts[sizeClass]++] = memory;
-    releases.add(1);
-    used.add(-bin.size);
-    if (int64_t(cached()) > int64_t(budget)) [[unlikely]]
+  void push(Bin &bin, void *memory) {
+    uint64_t count = bin.count.get();
+    bin.blocks[count] = memory;
+    bin.count.set(count + 1);
+    cached += int64_t(bin.size);
+    if (cached > kMostCached) [[unlikely]]
       shrink();
   }
-  uint64_t cached() const { return held - used.get(); }
+  void notePeak();
+  /// Came from elsewhere, or goes there.
+  void hold(Bin &bin, int64_t blocks);
 
   [[gnu::noinline]] void *allocateSlowly(uint64_t bytes);
   [[gnu::noinline]] void releaseSlowly(void *memory, uint64_t bytes);
   [[gnu::noinline]] void shrink();
-  void *findBlock(uint32_t sizeClass);
+  /// A few blocks at most, so that no call takes long. The largest first: they are few,
+  /// and whoever takes one of that size has more to do with it than to find it.
+  void flushLargest(int64_t keep, const Pool::Lock &);
+  void addTo(CacheFigures &figures) const;
   /// With an empty bin: the ring, the heap.
   void *findElsewhere(uint32_t sizeClass);
-  void flushBlock(uint32_t sizeClass, const Pool::Lock &);
+  void flushBlock(Bin &bin, const Pool::Lock &);
 
   Pool &pool;
-  /// Written by the owner, read by statistics.
-  Counter requested, releases, used, peak, misses;
-  /// What came from elsewhere and did not go back there: in use or in a bin. So a
-  /// block that goes to and fro changes one number.
-  uint64_t held = 0;
-  uint64_t budget = kLeastBudget;
   /// In debug mode no block takes the short way.
   uint64_t largestTaken, largestGiven;
+  /// Bytes in bins. A block that goes to and fro changes this, its bin and nothing
+  /// else: what is in use is what came from elsewhere and did not go back there, less
+  /// this. Blocks of other owners may come back here: then it is below zero.
+  int64_t cached = 0;
+  /// With less in bins, more is in use than ever.
+  int64_t cachedAtPeak = 0;
   uint64_t seenTrims;
+  /// Written by the owner, read by statistics.
+  Counter heldBytes, heldBlocks, peak, misses;
   /// Of Pool::caches.
   PoolCache *next = nullptr;
-  /// Blocks in each bin.
-  alignas(64) uint8_t counts[kNumClasses] = {};
   Bin bins[kNumClasses];
 };
 

@@ -23,62 +23,80 @@ PoolCache::PoolCache(Pool &pool)
 }
 
 PoolCache::~PoolCache() {
-  flush();
   {
     Pool::Lock guard(pool);
+    flush(guard);
     // In a child, it may not be there any more.
     for (PoolCache **at = &pool.caches; *at; at = &(*at)->next)
       if (*at == this) {
         *at = next;
         break;
       }
-    pool.goneRequested += requested.get();
-    pool.goneReleases += releases.get();
-    pool.goneUsed += used.get();
-    pool.gonePeak = std::max(pool.gonePeak, peak.get());
-    pool.goneMisses += misses.get();
-    for (uint32_t i = 0; i != kNumClasses; ++i)
-      pool.goneAllocations[i] += bins[i].allocations.get();
+    uint64_t peakBefore = pool.gone.peak;
+    addTo(pool.gone);
+    pool.gone.peak = std::max(peakBefore, peak.get());
   }
   pool.drop();
 }
 
-void PoolCache::flushBlock(uint32_t sizeClass, const Pool::Lock &) {
-  Bin &bin = bins[sizeClass];
-  held -= bin.size;
-  pool.heap.release(bin.blocks[--counts[sizeClass]]);
+void PoolCache::addTo(CacheFigures &figures) const {
+  uint64_t inBins = 0, bytesInBins = 0, allocations = 0;
+  for (uint32_t i = 0; i != kNumClasses; ++i) {
+    const Bin &bin = bins[i];
+    inBins += bin.count.get();
+    bytesInBins += bin.count.get() * bin.size;
+    allocations += bin.allocations.get();
+    figures.allocations[i] += bin.allocations.get();
+    figures.requested += bin.requested.get();
+  }
+  // What was taken and is not in use was given back.
+  figures.releases += allocations - (heldBlocks.get() - inBins);
+  figures.misses += misses.get();
+  figures.used += heldBytes.get() - bytesInBins;
+  figures.peak += peak.get();
 }
 
-void PoolCache::flush() {
-  Pool::Lock guard(pool);
-  for (uint32_t sizeClass = 0; sizeClass != kNumClasses; ++sizeClass)
-    while (counts[sizeClass])
-      flushBlock(sizeClass, guard);
+void PoolCache::notePeak() {
+  peak.raiseTo(heldBytes.get() - uint64_t(cached));
+  cachedAtPeak = cached;
+}
+
+void PoolCache::hold(Bin &bin, int64_t blocks) {
+  heldBlocks.add(uint64_t(blocks));
+  heldBytes.add(uint64_t(blocks) * bin.size);
+  cachedAtPeak = int64_t(heldBytes.get() - peak.get());
+}
+
+void PoolCache::flushBlock(Bin &bin, const Pool::Lock &) {
+  uint64_t count = bin.count.get() - 1;
+  bin.count.set(count);
+  cached -= int64_t(bin.size);
+  hold(bin, -1);
+  pool.heap.release(bin.blocks[count]);
+}
+
+bool PoolCache::flush(const Pool::Lock &lock) {
+  if (!cached)
+    return false;
+  for (Bin &bin : bins)
+    while (bin.count.get())
+      flushBlock(bin, lock);
+  return true;
 }
 
 void PoolCache::shrink() {
-  // The largest first: they are few, and whoever takes one of that size has more
-  // to do with it than to find it. A few at a time, so that no call takes long.
-  constexpr uint32_t most = 8;
-  budget = std::clamp(peak.get() / 4 * 5, kLeastBudget, kMostBudget);
-  if (cached() <= budget)
-    return;
   Pool::Lock guard(pool);
-  uint32_t sizeClass = classOf(kLargestCached);
-  for (uint32_t count = 0; count != most && cached() > budget / 8 * 7; ++count) {
-    while (!counts[sizeClass])
-      --sizeClass;
-    flushBlock(sizeClass, guard);
-  }
+  flushLargest(kMostCached / 8 * 7, guard);
 }
 
-void *PoolCache::findBlock(uint32_t sizeClass) {
-  if (counts[sizeClass])
-    return bins[sizeClass].blocks[--counts[sizeClass]];
-  misses.add(1);
-  void *block = findElsewhere(sizeClass);
-  held += block ? bins[sizeClass].size : 0;
-  return block;
+void PoolCache::flushLargest(int64_t keep, const Pool::Lock &lock) {
+  constexpr uint32_t most = 8;
+  Bin *bin = &bins[classOf(kLargestCached)];
+  for (uint32_t count = 0; count != most && cached > keep; ++count) {
+    while (!bin->count.get())
+      --bin;
+    flushBlock(*bin, lock);
+  }
 }
 
 void *PoolCache::findElsewhere(uint32_t sizeClass) {
@@ -86,20 +104,19 @@ void *PoolCache::findElsewhere(uint32_t sizeClass) {
     pool.ringHits.fetch_add(1, std::memory_order_relaxed);
     return block;
   }
+  Pool::Lock guard(pool);
   if (uint64_t trims = pool.trimCount(); trims != seenTrims) {
     seenTrims = trims;
-    flush();
+    flush(guard);
   }
-  void *block = nullptr;
-  {
-    Pool::Lock guard(pool);
-    block = pool.fromHeap(sizeClass, guard);
+  for (int64_t keep = classBytes(sizeClass) < kLargeBlock ? kWorthKeeping : 0; cached > keep;) {
+    if (void *block = pool.heap.allocate(sizeClass, /*mayGrow=*/false)) {
+      ++pool.slabHits;
+      return block;
+    }
+    flushLargest(keep, guard);
   }
-  if (block || !cached())
-    return block;
-  flush();
-  Pool::Lock guard(pool);
-  return pool.fromHeap(sizeClass, guard);
+  return pool.fromHeap(sizeClass, this, guard);
 }
 
 void *PoolCache::allocateSlowly(uint64_t bytes) {
@@ -107,10 +124,8 @@ void *PoolCache::allocateSlowly(uint64_t bytes) {
   if (wanted > kLargestClass) {
     void *block = nullptr;
     if (bytes <= kMaxBytes) {
-      if (cached())
-        flush();
       Pool::Lock guard(pool);
-      block = pool.hugeFromHeap(wanted, guard);
+      block = pool.hugeFromHeap(wanted, this, guard);
     }
     if (!block) {
       pool.noteFailure(bytes);
@@ -121,31 +136,37 @@ void *PoolCache::allocateSlowly(uint64_t bytes) {
     return pool.give(block, size, bytes);
   }
   uint32_t sizeClass = classOf(wanted);
-  void *block = findBlock(sizeClass);
-  if (!block) {
-    misses.add(uint64_t(-1));
-    pool.noteFailure(bytes);
-    return nullptr;
+  Bin &bin = bins[sizeClass];
+  void *block;
+  if (uint64_t count = bin.count.get()) {
+    block = bin.blocks[count - 1];
+    bin.count.set(count - 1);
+    cached -= int64_t(bin.size);
+  } else {
+    block = findElsewhere(sizeClass);
+    if (!block) {
+      pool.noteFailure(bytes);
+      return nullptr;
+    }
+    misses.add(1);
+    hold(bin, 1);
   }
-  count(sizeClass, bytes);
-  return pool.give(block, bins[sizeClass].size, bytes);
+  noteTaken(bin, bytes);
+  return pool.give(block, bin.size, bytes);
 }
 
 void PoolCache::releaseSlowly(void *memory, uint64_t bytes) {
   uint64_t wanted = pool.padded(bytes);
   if (wanted > kLargestClass)
     return pool.releaseShared(memory, bytes);
-  uint32_t sizeClass = classOf(wanted);
-  uint64_t size = bins[sizeClass].size;
+  Bin &bin = bins[classOf(wanted)];
   bool intact;
-  void *block = pool.receive(memory, size, intact);
+  void *block = pool.receive(memory, bin.size, intact);
   if (!block)
     return;
-  if (size <= kLargestCached && counts[sizeClass] != kBinBlocks)
-    return push(sizeClass, block);
-  releases.add(1);
-  used.add(-size);
-  held -= size;
+  if (bin.size <= kLargestCached && bin.count.get() != kBinBlocks)
+    return push(bin, block);
+  hold(bin, -1);
   Pool::Lock guard(pool);
   pool.heap.release(block);
 }

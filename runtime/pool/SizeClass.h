@@ -23,11 +23,13 @@ namespace kiln::rt {
 /// Up to 64 MiB; what is larger comes from the source itself.
 inline constexpr uint32_t kNumClasses = 144;
 
-constexpr uint32_t classOf(uint64_t bytes) {
-  uint64_t last = (bytes + (bytes == 0) - 1) / kAlignment;
-  uint32_t shift = last < 8 ? 0 : uint32_t(std::bit_width(last)) - 4;
-  return shift * 8 + uint32_t(last >> shift);
+/// Of the last byte's offset in a block.
+constexpr uint32_t classOfLast(uint64_t last) {
+  uint64_t unit = last / kAlignment;
+  uint32_t shift = (63 ^ uint32_t(std::countl_zero(unit | 15))) - 3;
+  return shift * 8 + uint32_t(unit >> shift);
 }
+constexpr uint32_t classOf(uint64_t bytes) { return classOfLast(bytes - (bytes != 0)); }
 
 constexpr uint64_t classBytes(uint32_t sizeClass) {
   if (sizeClass < 8)

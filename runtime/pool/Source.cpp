@@ -83,6 +83,8 @@ kiln_status_t Source::configure(const kiln_pool_options &options, ErrorText &err
   functions = given                    ? options.source
               : flags & KILN_POOL_MMAP ? kiln_memory_source{fromSystem, toSystem, nullptr}
                                        : kiln_memory_source{fromEither, toEither, nullptr};
+  // Locked pages stay.
+  addressesApart = !given && !(flags & KILN_POOL_LOCK);
   if (flags & KILN_POOL_LOCK) {
     alignas(kPage) static const uint8_t probe[kPage] = {};
     if (mlock(probe, kPage) != 0)
@@ -123,9 +125,13 @@ void *Source::allocate(uint64_t bytes) {
     functions.release(functions.user, memory, bytes);
     return nullptr;
   }
+  count(bytes);
+  return memory;
+}
+
+void Source::count(uint64_t bytes) {
   reserved += bytes;
   peak = std::max(peak, reserved);
-  return memory;
 }
 
 void Source::release(void *memory, uint64_t bytes) {
@@ -135,6 +141,31 @@ void Source::release(void *memory, uint64_t bytes) {
   }
   reserved -= bytes;
   functions.release(functions.user, memory, bytes);
+}
+
+void *Source::reserveAddresses(uint64_t bytes) {
+  // A huge page has memory where none was asked for, which a limit does not bear.
+  constexpr uint64_t worthHugePages = uint64_t(32) << 20;
+  bool huge = bytes >= worthHugePages && !hardLimit;
+  ++calls;
+  return fromSystem(nullptr, bytes, huge ? kHugePage : kPage);
+}
+
+void Source::releaseAddresses(void *memory, uint64_t bytes, uint64_t held) {
+  reserved -= held;
+  toSystem(nullptr, memory, bytes);
+}
+
+bool Source::obtain(void *memory, uint64_t bytes, uint64_t missing) {
+  if (missing > room())
+    return false;
+  count(missing);
+  return prepare(memory, bytes);
+}
+
+void Source::drop(void *memory, uint64_t bytes, uint64_t held) {
+  reserved -= held;
+  madvise(memory, bytes, MADV_DONTNEED);
 }
 
 } // namespace kiln::rt

@@ -14,6 +14,9 @@ namespace kiln::rt {
 
 /// The system, malloc or the caller's functions, behind one interface, with the
 /// limits and counts that concern all memory of a pool. One thread at a time.
+///
+/// The system gives addresses and memory apart: memory comes to pages when they are
+/// used, and can be taken from them again. Addresses count for nothing.
 class Source {
 public:
   /// The reason of a refusal is in `error`.
@@ -22,6 +25,17 @@ public:
   /// Null: no memory, or it would pass the hard limit.
   void *allocate(uint64_t bytes);
   void release(void *memory, uint64_t bytes);
+
+  bool hasAddresses() const { return addressesApart; }
+  /// Without memory; null when there are none.
+  void *reserveAddresses(uint64_t bytes);
+  /// `held` of the bytes have memory.
+  void releaseAddresses(void *memory, uint64_t bytes, uint64_t held);
+  /// Memory for whole pages, of which `missing` bytes have none. False: it would pass
+  /// the hard limit.
+  bool obtain(void *memory, uint64_t bytes, uint64_t missing);
+  /// Takes it from them, `held` bytes in all.
+  void drop(void *memory, uint64_t bytes, uint64_t held);
 
   /// Whether so many bytes more would pass the soft limit.
   bool isPastSoftLimit(uint64_t bytes) const { return softLimit && reserved + bytes > softLimit; }
@@ -35,10 +49,12 @@ public:
   uint64_t hardLimit = 0;
 
 private:
+  void count(uint64_t bytes);
   bool prepare(void *memory, uint64_t bytes) const;
 
   kiln_memory_source functions = {};
   uint32_t flags = 0;
+  bool addressesApart = false;
 };
 
 } // namespace kiln::rt

@@ -7,6 +7,7 @@
 #include "SpanHeap.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 namespace kiln::rt {
@@ -17,10 +18,8 @@ static uint32_t binOf(uint64_t pages, uint32_t numBins) {
 }
 
 SpanHeap::~SpanHeap() {
-  for (uint32_t i = numRegions; i-- > 0;) {
-    source.release(regions[i]->memory, regions[i]->pages * kPage);
-    std::free(regions[i]);
-  }
+  while (numRegions)
+    removeRegion(regions[numRegions - 1]);
   std::free(regions);
 }
 
@@ -30,7 +29,7 @@ void SpanHeap::abandon() {
   std::fill(std::begin(bins), std::end(bins), nullptr);
   std::fill(std::begin(binMap), std::end(binMap), 0);
   std::fill(std::begin(slabs), std::end(slabs), nullptr);
-  freePages = emptyBytes = slack = 0;
+  freePages = bare = addresses = slack = 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -75,7 +74,8 @@ uint64_t SpanHeap::largestFree() const {
   for (uint32_t bin = kNumBins; bin-- > 0 && !most;)
     for (const Span *span = bins[bin]; span; span = span->next)
       most = std::max<uint64_t>(most, span->pages);
-  return most * kPage;
+  // Memory that another span has can go there.
+  return std::min(most * kPage, freeBytes());
 }
 
 //===----------------------------------------------------------------------===//
@@ -107,20 +107,29 @@ bool SpanHeap::reserveRegionSlot() {
   return true;
 }
 
-SpanHeap::Region *SpanHeap::makeRegion(uint64_t bytes, uint64_t bookPages) {
+SpanHeap::Region *SpanHeap::makeRegion(uint64_t bytes, uint64_t bookPages, bool isBare) {
   if (!reserveRegionSlot())
     return nullptr;
   constexpr uint64_t bitWords = kPage / kAlignment / 64;
+  uint64_t backedWords = isBare ? (bookPages + 63) / 64 : 0;
   auto *book = static_cast<uint8_t *>(
-      std::calloc(1, sizeof(Region) + bookPages * (sizeof(Span) + bitWords * sizeof(uint64_t))));
-  void *memory = book ? source.allocate(bytes) : nullptr;
+      std::calloc(1, sizeof(Region) + bookPages * (sizeof(Span) + bitWords * sizeof(uint64_t)) +
+                         backedWords * sizeof(uint64_t)));
+  void *memory = !book ? nullptr : isBare ? source.reserveAddresses(bytes) : source.allocate(bytes);
   if (!memory) {
     std::free(book);
     return nullptr;
   }
   auto *spans = reinterpret_cast<Span *>(book + sizeof(Region));
-  auto *region = new (book) Region{static_cast<uint8_t *>(memory), bytes / kPage, spans,
-                                   reinterpret_cast<uint64_t *>(spans + bookPages)};
+  auto *held = reinterpret_cast<uint64_t *>(spans + bookPages);
+  auto *region = new (book) Region{static_cast<uint8_t *>(memory),
+                                   bytes / kPage,
+                                   spans,
+                                   held,
+                                   isBare ? held + bookPages * bitWords : nullptr,
+                                   isBare ? bytes / kPage : 0};
+  bare += region->bare;
+  addresses += isBare ? bytes : 0;
   Region **at =
       std::upper_bound(regions, regions + numRegions, region,
                        [](const Region *a, const Region *b) { return a->memory < b->memory; });
@@ -131,59 +140,127 @@ SpanHeap::Region *SpanHeap::makeRegion(uint64_t bytes, uint64_t bookPages) {
 }
 
 bool SpanHeap::addRegion(uint64_t pages) {
-  // An eighth more each time: few regions of a large pool, little surplus of a
-  // small one. Just what is needed when that is all there is.
   uint64_t least = pages * kPage;
-  uint64_t wanted = std::clamp(source.reserved / 8, kSmallestRegion, kLargestRegion);
-  wanted = std::max(std::min(wanted, source.room()) & ~(kPage - 1), least);
-  Region *region = makeRegion(wanted, wanted / kPage);
-  if (!region && wanted != least)
-    region = makeRegion(least, pages);
+  Region *region;
+  if (source.hasAddresses()) {
+    // As many as there are: few regions, whose free spans can join.
+    uint64_t wanted = std::clamp(addresses, kLeastAddresses, kMostAddresses);
+    region = makeRegion(std::max(wanted, least), std::max(wanted, least) / kPage, true);
+  } else {
+    // An eighth more each time: few regions of a large pool, little surplus of a
+    // small one. Just what is needed when that is all there is.
+    uint64_t wanted = std::clamp(source.reserved / 8, kSmallestRegion, kLargestRegion);
+    wanted = std::max(std::min(wanted, source.room()) & ~(kPage - 1), least);
+    region = makeRegion(wanted, wanted / kPage, false);
+    if (!region && wanted != least)
+      region = makeRegion(least, pages, false);
+  }
   if (!region)
     return false;
   setEnds(*region, 0, region->pages, Kind::Free);
   insertFree(*region, region->spans);
-  emptyBytes += region->pages * kPage;
   return true;
 }
 
 void *SpanHeap::allocateHuge(uint64_t bytes) {
-  Region *region = makeRegion(alignUp(bytes, kPage), 1);
+  Region *region = makeRegion(alignUp(bytes, kPage), 1, false);
   if (!region)
     return nullptr;
   region->spans[0].kind = Kind::Huge;
   return region->memory;
 }
 
+/// Its free spans are in no bin any more.
 void SpanHeap::removeRegion(Region *region) {
   Region **at = std::find(regions, regions + numRegions, region);
   std::move(at + 1, regions + numRegions, at);
   --numRegions;
-  source.release(region->memory, region->pages * kPage);
+  uint64_t bytes = region->pages * kPage;
+  bare -= region->bare;
+  if (region->backed) {
+    addresses -= bytes;
+    source.releaseAddresses(region->memory, bytes, bytes - region->bare * kPage);
+  } else {
+    source.release(region->memory, bytes);
+  }
   std::free(region);
 }
 
-void SpanHeap::dropRegion(Region *region) {
-  removeFree(region->spans);
-  emptyBytes -= region->pages * kPage;
-  removeRegion(region);
-}
-
 uint64_t SpanHeap::trim(uint64_t keep) {
-  for (uint32_t sizeClass = 0; sizeClass != kNumClasses; ++sizeClass)
-    for (Span *slab = slabs[sizeClass], *next; slab; slab = next) {
+  for (Span *&slabsOfClass : slabs)
+    for (Span *slab = slabsOfClass, *next; slab; slab = next) {
       next = slab->next;
-      if (slab->freeBlocks == blocksOfSlab(sizeClass))
+      if (slab->freeBlocks == kSlabShapes[slab->sizeClass].blocks)
         freeSlab(*regionOf(slab->blocks), slab);
     }
-  uint64_t returned = 0;
-  for (uint32_t i = numRegions; i-- > 0 && emptyBytes > keep;) {
-    if (!regions[i]->isEmpty())
-      continue;
-    returned += regions[i]->pages * kPage;
-    dropRegion(regions[i]);
+  uint64_t before = source.reserved;
+  for (uint32_t i = numRegions; i-- > 0 && freeBytes() > keep;)
+    if (regions[i]->isEmpty()) {
+      removeFree(regions[i]->spans);
+      removeRegion(regions[i]);
+    }
+  if (freeBytes() > keep)
+    stripFree(freeBytes() - keep);
+  return before - source.reserved;
+}
+
+//===----------------------------------------------------------------------===//
+// Memory of pages
+//===----------------------------------------------------------------------===//
+
+/// Calls `visit(word, mask)` for the bits [first, first + count).
+template <typename Visit>
+static void forEachWord(uint64_t *words, uint64_t first, uint64_t count, Visit visit) {
+  for (uint64_t end = first + count; first < end;) {
+    uint64_t bit = first % 64, length = std::min<uint64_t>(64 - bit, end - first);
+    visit(words[first / 64], (~uint64_t(0) >> (64 - length)) << bit);
+    first += length;
   }
-  return returned;
+}
+
+bool SpanHeap::back(Region &region, uint32_t first, uint64_t pages, bool mayGrow) {
+  if (!region.bare)
+    return true;
+  uint64_t missing = pages;
+  forEachWord(region.backed, first, pages, [&](uint64_t word, uint64_t mask) {
+    missing -= uint64_t(std::popcount(word & mask));
+  });
+  if (!missing)
+    return true;
+  if (!mayGrow)
+    return false;
+  uint64_t bytes = missing * kPage;
+  if (source.room() < bytes)
+    stripFree(bytes - source.room());
+  if (!source.obtain(region.memory + first * kPage, pages * kPage, bytes))
+    return false;
+  forEachWord(region.backed, first, pages, [](uint64_t &word, uint64_t mask) { word |= mask; });
+  region.bare -= missing;
+  bare -= missing;
+  return true;
+}
+
+uint64_t SpanHeap::strip(Region &region, uint32_t first, uint64_t pages) {
+  uint64_t found = 0;
+  if (!region.backed)
+    return 0;
+  forEachWord(region.backed, first, pages, [&](uint64_t &word, uint64_t mask) {
+    found += uint64_t(std::popcount(word & mask));
+    word &= ~mask;
+  });
+  if (found)
+    source.drop(region.memory + first * kPage, pages * kPage, found * kPage);
+  region.bare += found;
+  bare += found;
+  return found * kPage;
+}
+
+uint64_t SpanHeap::stripFree(uint64_t bytes) {
+  uint64_t found = 0;
+  for (uint32_t bin = kNumBins; bin-- > 0 && found < bytes;)
+    for (Span *span = bins[bin]; span && found < bytes; span = span->next)
+      found += strip(*span->region, span->first, span->pages);
+  return found;
 }
 
 //===----------------------------------------------------------------------===//
@@ -226,9 +303,11 @@ SpanHeap::Span *SpanHeap::takeSpan(uint64_t pages, Kind kind, bool mayGrow, Regi
     return nullptr;
   removeFree(span);
   region = span->region;
-  if (span->pages == region->pages)
-    emptyBytes -= region->pages * kPage;
   uint32_t first = span->first;
+  if (!back(*region, first, pages, mayGrow)) [[unlikely]] {
+    insertFree(*region, span);
+    return nullptr;
+  }
   uint64_t rest = span->pages - pages;
   setEnds(*region, first, pages, kind);
   if (rest) {
@@ -254,11 +333,14 @@ void SpanHeap::freeSpan(Region &region, Span *span) {
   }
   setEnds(region, first, pages, Kind::Free);
   insertFree(region, &region.spans[first]);
-  if (pages != region.pages)
+  if (freeBytes() <= retain) [[likely]]
     return;
-  emptyBytes += pages * kPage;
-  if (emptyBytes > retain)
-    dropRegion(&region);
+  if (region.isEmpty()) {
+    removeFree(region.spans);
+    removeRegion(&region);
+  } else {
+    strip(region, first, pages);
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -267,14 +349,14 @@ void SpanHeap::freeSpan(Region &region, Span *span) {
 
 bool SpanHeap::makeSlab(uint32_t sizeClass, bool mayGrow) {
   Region *region;
-  uint64_t pages = slabPages(sizeClass);
+  uint64_t pages = kSlabShapes[sizeClass].pages;
   Span *slab = takeSpan(pages, Kind::Slab, mayGrow, region);
   if (!slab)
     return false;
   for (uint64_t page = 1; page != pages; ++page)
     slab[page].first = slab->first;
   slab->sizeClass = uint8_t(sizeClass);
-  slab->freeBlocks = blocksOfSlab(sizeClass);
+  slab->freeBlocks = kSlabShapes[sizeClass].blocks;
   slab->blocks = nullptr;
   uint64_t size = classBytes(sizeClass);
   // In the order of addresses.
@@ -283,14 +365,14 @@ bool SpanHeap::makeSlab(uint32_t sizeClass, bool mayGrow) {
     block->next = slab->blocks;
     slab->blocks = block;
   }
-  slack += slab->freeBlocks * size;
+  slack += pages * kPage;
   link(slabs[sizeClass], slab);
   return true;
 }
 
 void *SpanHeap::allocate(uint32_t sizeClass, bool mayGrow) {
   uint64_t size = classBytes(sizeClass);
-  if (size > kLargestSlabClass) {
+  if (sizeClass >= Slabs::kNumClasses || !kSlabShapes[sizeClass].pages) {
     Region *region;
     Span *span = takeSpan(size / kPage, Kind::Large, mayGrow, region);
     if (!span)
@@ -321,13 +403,13 @@ void SpanHeap::toSlab(Region &region, Span *slab, void *memory) {
   // The last slab of a small class stays, or one block back and forth would make
   // and unmake it; of large ones, too much memory would lie there.
   bool isLast = size <= kLargestKeptClass && slabs[sizeClass] == slab && !slab->next;
-  if (slab->freeBlocks == blocksOfSlab(sizeClass) && !isLast)
+  if (slab->freeBlocks == kSlabShapes[sizeClass].blocks && !isLast)
     freeSlab(region, slab);
 }
 
 void SpanHeap::freeSlab(Region &region, Span *slab) {
   unlink(slabs[slab->sizeClass], slab);
-  slack -= slab->freeBlocks * classBytes(slab->sizeClass);
+  slack -= slab->pages * kPage;
   freeSpan(region, slab);
 }
 

@@ -8,9 +8,13 @@
 // Regions from the source are cut into spans of pages. A free span joins its
 // free neighbours at once, and lies in a bin of its size; the first bin whose
 // spans all fit is taken, in constant time (two-level segregated fit). Blocks of
-// up to 32 KiB are cut from slabs, spans of at least four; larger ones are spans
+// up to 32 KiB that are no whole pages are cut from slabs; other ones are spans
 // of their own. What belongs to nobody can so become any size again, which keeps
 // a workload of ever changing shapes from holding a bit of every class.
+//
+// Where the source gives addresses without memory, a region's pages get memory when
+// they are first in use, and free ones lose it where a limit asks for it: then no
+// hole is too small, for a hole costs addresses and nothing else.
 //
 // All bookkeeping lies outside of the memory, but for the links of free blocks
 // of a slab. One thread at a time.
@@ -22,7 +26,37 @@
 #include "SizeClass.h"
 #include "Source.h"
 
+#include <array>
+
 namespace kiln::rt {
+
+/// How classes share pages.
+struct Slabs {
+  static constexpr uint64_t kPage = 4096;
+  /// Up to 32 KiB.
+  static constexpr uint32_t kNumClasses = classOf(uint64_t(32) << 10) + 1;
+  struct Shape {
+    uint16_t pages, blocks;
+  };
+
+  /// As few pages as lose no more than a sixteenth behind the last block; none where
+  /// a block is whole pages.
+  static constexpr Shape shapeOf(uint32_t sizeClass) {
+    uint64_t size = classBytes(sizeClass), pages = 1;
+    if (size % kPage == 0)
+      return {0, 0};
+    while (pages * kPage < size || pages * kPage % size > pages * kPage / 16)
+      ++pages;
+    return {uint16_t(pages), uint16_t(pages * kPage / size)};
+  }
+};
+
+inline constexpr auto kSlabShapes = [] {
+  std::array<Slabs::Shape, Slabs::kNumClasses> shapes{};
+  for (uint32_t i = 0; i != Slabs::kNumClasses; ++i)
+    shapes[i] = Slabs::shapeOf(i);
+  return shapes;
+}();
 
 class SpanHeap {
 public:
@@ -36,20 +70,20 @@ public:
   void *allocate(uint32_t sizeClass, bool mayGrow);
   /// One above all classes, in a region of its own.
   void *allocateHuge(uint64_t bytes);
-  /// Gives up a region when more than `retain` bytes have no use.
+  /// Gives up memory when more than `retain` bytes have no use.
   void release(void *block);
 
   /// Whether a block starts there that markHeld() marked, and its size.
   bool isHeld(void *memory, uint64_t &size) const;
   void markHeld(void *block, bool held);
 
-  /// Returns regions without use until `keep` bytes of them are left; gives the
-  /// bytes returned.
+  /// Returns memory without use until `keep` bytes of it are left; gives the bytes
+  /// returned.
   uint64_t trim(uint64_t keep);
 
-  uint64_t freeBytes() const { return freePages * kPage; }
+  uint64_t freeBytes() const { return (freePages - bare) * kPage; }
   uint64_t largestFree() const;
-  /// Bytes of free blocks in slabs that are partly used.
+  /// Bytes of slabs that no block in use has.
   uint64_t slackBytes() const { return slack; }
 
   /// After a fork in the middle of a change: what there is cannot be trusted any
@@ -57,12 +91,13 @@ public:
   void abandon();
 
 private:
-  static constexpr uint64_t kPage = 4096;
-  static constexpr uint64_t kLargestSlabClass = uint64_t(32) << 10;
+  static constexpr uint64_t kPage = Slabs::kPage;
   /// Of slabs whose last one stays when it is empty.
   static constexpr uint64_t kLargestKeptClass = uint64_t(2) << 10;
   static constexpr uint64_t kSmallestRegion = uint64_t(2) << 20;
   static constexpr uint64_t kLargestRegion = uint64_t(32) << 20;
+  static constexpr uint64_t kLeastAddresses = uint64_t(4) << 20;
+  static constexpr uint64_t kMostAddresses = uint64_t(64) << 20;
   static constexpr uint32_t kNumBins = 160;
 
   enum class Kind : uint8_t { Free, Slab, Large, Huge };
@@ -96,6 +131,10 @@ private:
     Span *spans;
     /// A bit for every possible start of a block.
     uint64_t *held;
+    /// A bit for every page that has memory; null: all do.
+    uint64_t *backed;
+    /// Pages without, all of them in free spans.
+    uint64_t bare;
 
     Span *spanOf(const void *address) const {
       uint64_t page = uint64_t(static_cast<const uint8_t *>(address) - memory) / kPage;
@@ -106,26 +145,23 @@ private:
     bool isEmpty() const { return spans[0].kind == Kind::Free && spans[0].pages == pages; }
   };
 
-  static constexpr uint32_t blocksOfSlab(uint32_t sizeClass) {
-    return uint32_t(slabPages(sizeClass) * kPage / classBytes(sizeClass));
-  }
-  static constexpr uint64_t slabPages(uint32_t sizeClass) {
-    uint64_t bytes = 4 * classBytes(sizeClass);
-    return (bytes < 4 * kPage ? 4 * kPage : alignUp(bytes, kPage)) / kPage;
-  }
-
   /// A span of a free one; null when there is no memory.
   Span *takeSpan(uint64_t pages, Kind kind, bool mayGrow, Region *&region);
   Span *findFree(uint64_t pages) const;
   void freeSpan(Region &region, Span *span);
   void insertFree(Region &region, Span *span);
   void removeFree(Span *span);
+  /// Memory for all pages of a span that is in no bin; false: there is none.
+  bool back(Region &region, uint32_t first, uint64_t pages, bool mayGrow);
+  /// Takes the memory of a free span; gives its bytes.
+  uint64_t strip(Region &region, uint32_t first, uint64_t pages);
+  /// Of free spans, the largest first, at least so many bytes if there are.
+  uint64_t stripFree(uint64_t bytes);
   static void setEnds(Region &region, uint32_t first, uint64_t pages, Kind kind);
   bool addRegion(uint64_t pages);
-  /// Memory and bookkeeping for some of its pages; null when there is none.
-  Region *makeRegion(uint64_t bytes, uint64_t bookPages);
+  /// With bookkeeping for some of its pages; null when there is no memory.
+  Region *makeRegion(uint64_t bytes, uint64_t bookPages, bool bare);
   bool reserveRegionSlot();
-  void dropRegion(Region *region);
   void removeRegion(Region *region);
   Region *regionOf(const void *memory) const;
   bool makeSlab(uint32_t sizeClass, bool mayGrow);
@@ -143,9 +179,10 @@ private:
   uint32_t regionCapacity = 0;
   Span *bins[kNumBins] = {};
   uint64_t binMap[(kNumBins + 63) / 64] = {};
-  Span *slabs[kNumClasses] = {};
+  Span *slabs[Slabs::kNumClasses] = {};
   uint64_t freePages = 0;
-  uint64_t emptyBytes = 0; // of regions that hold nothing
+  uint64_t bare = 0;      // pages of all regions that have no memory
+  uint64_t addresses = 0; // bytes of all regions without memory of their own
   uint64_t slack = 0;
 };
 

@@ -305,6 +305,94 @@ MODELS = {
         [value("y", INT64, [1, "k"])],
         [tensor("one", INT64, [1], [1]), tensor("two", INT64, [1], [2])],
     ),
+    # Products and convolutions of operands that other ops move or make: heads split from rows and merged again,
+    # batches that broadcast, a left side in columns, a slice in front of a convolution, a sum in front of a product.
+    "operands": model(
+        [
+            node("Transpose", ["x"], ["heads"], perm=[0, 2, 1, 3]),
+            node("Transpose", ["x"], ["columns"], perm=[0, 2, 3, 1]),
+            node("MatMul", ["heads", "columns"], ["scores"], name="of_heads"),
+            node("MatMul", ["scores", "heads"], ["mixed"], name="of_values"),
+            node("Transpose", ["mixed"], ["back"], perm=[0, 2, 1, 3]),
+            node("Reshape", ["back", "merged"], ["rows"]),
+            node("MatMul", ["rows", "w"], ["y"], name="of_merged"),
+            node("MatMul", ["b", "c"], ["z"], name="of_broadcast"),
+            node("Gemm", ["g", "h", "i"], ["u"], name="of_columns", transA=1, alpha=0.5),
+            node("Slice", ["e", "from", "to", "axis"], ["part"]),
+            node("Conv", ["part", "k"], ["v"], name="of_slice", pads=[1, 1]),
+            node("Add", ["g", "j"], ["shifted"]),
+            node("MatMul", ["shifted", "l"], ["t"], name="of_sum"),
+        ],
+        [value("x", FLOAT, [2, 20, 3, 16]), value("b", FLOAT, [2, 1, 9, 20]), value("c", FLOAT, [3, 20, 12]),
+         value("e", FLOAT, [2, 3, 300]), value("g", FLOAT, [24, 36]), value("h", FLOAT, [24, 20]), value("j", FLOAT, [36])],
+        [value("y", FLOAT, [2, 20, 10]), value("z", FLOAT, [2, 3, 9, 12]), value("u", FLOAT, [36, 20]),
+         value("v", FLOAT, [2, 5, 288]), value("t", FLOAT, [24, 8])],
+        [
+            tensor("merged", INT64, [3], [2, 20, 48]),
+            tensor("from", INT64, [1], [5]), tensor("to", INT64, [1], [293]), tensor("axis", INT64, [1], [2]),
+            tensor("w", FLOAT, [48, 10], [(i * 7 % 13 - 6) / 16 for i in range(480)]),
+            tensor("i", FLOAT, [20], [i / 8 for i in range(20)]),
+            tensor("k", FLOAT, [5, 3, 3], [(i * 5 % 11 - 5) / 8 for i in range(45)]),
+            tensor("l", FLOAT, [36, 8], [(i * 3 % 7 - 3) / 8 for i in range(288)]),
+        ],
+    ),  # fmt: skip
+    # Softmax of scaled, masked scores, with heads as exporters split them.
+    "attention": model(
+        [
+            node("Transpose", ["q"], ["a"], perm=[0, 2, 1, 3]),
+            node("Transpose", ["k"], ["b"], perm=[0, 2, 3, 1]),
+            node("Transpose", ["v"], ["c"], perm=[0, 2, 1, 3]),
+            node("MatMul", ["a", "b"], ["scores"]),
+            node("Mul", ["scores", "scale"], ["scaled"]),
+            node("Add", ["scaled", "mask"], ["masked"]),
+            node("Softmax", ["masked"], ["weights"], axis=-1),
+            node("MatMul", ["weights", "c"], ["mixed"]),
+            node("Transpose", ["mixed"], ["y"], perm=[0, 2, 1, 3]),
+        ],
+        [value("q", FLOAT, [2, "n", 4, 32]), value("k", FLOAT, [2, "m", 4, 32]), value("v", FLOAT, [2, "m", 4, 32]),
+         value("mask", FLOAT, [2, 1, 1, "m"])],
+        [value("y", FLOAT, [2, "n", 4, 32])],
+        [tensor("scale", FLOAT, [], [0.17677669])],
+    ),  # fmt: skip
+    # A norm whose rows only a product reads: one kernel where rows are many.
+    "norm-linear": model(
+        [
+            node("LayerNormalization", ["x", "s", "o"], ["n"]),
+            node("MatMul", ["n", "w"], ["p"]),
+            node("Add", ["p", "b"], ["q"]),
+            node("Gelu", ["q"], ["y"]),
+        ],
+        [value("x", FLOAT, [2, 128, 48])],
+        [value("y", FLOAT, [2, 128, 40])],
+        [
+            tensor("s", FLOAT, [48], [1 + i / 48 for i in range(48)]),
+            tensor("o", FLOAT, [48], [i / 96 - 0.25 for i in range(48)]),
+            tensor("w", FLOAT, [48, 40], [(i * 37 % 101 - 50) / 200 for i in range(48 * 40)]),
+            tensor("b", FLOAT, [40], [i / 40 - 0.5 for i in range(40)]),
+        ],
+    ),
+    # What is computed in 16 bits on request: a product between a norm and its activation, and a convolution.
+    "layers": model(
+        [
+            node("LayerNormalization", ["x", "s"], ["n"]),
+            node("MatMul", ["n", "w"], ["p"]),
+            node("Add", ["p", "b"], ["q"]),
+            node("Gelu", ["q"], ["r"]),
+            node("MatMul", ["r", "u"], ["t"]),
+            node("Add", ["t", "x"], ["y"]),
+            node("Conv", ["i", "k"], ["c"], pads=[1, 1, 1, 1]),
+            node("Relu", ["c"], ["z"]),
+        ],
+        [value("x", FLOAT, [64, 96]), value("i", FLOAT, [1, 24, 20, 20])],
+        [value("y", FLOAT, [64, 96]), value("z", FLOAT, [1, 40, 20, 20])],
+        [
+            tensor("s", FLOAT, [96], [1 + i / 96 for i in range(96)]),
+            tensor("w", FLOAT, [96, 128], [(i * 37 % 101 - 50) / 400 for i in range(96 * 128)]),
+            tensor("b", FLOAT, [128], [i / 128 - 0.5 for i in range(128)]),
+            tensor("u", FLOAT, [128, 96], [(i * 31 % 97 - 48) / 400 for i in range(96 * 128)]),
+            tensor("k", FLOAT, [40, 24, 3, 3], [(i * 29 % 89 - 44) / 400 for i in range(40 * 216)]),
+        ],
+    ),  # fmt: skip
     # A weight of 1 MiB.
     "large": model(
         [node("Add", ["x", "w"], ["y"])],

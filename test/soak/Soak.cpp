@@ -8,7 +8,8 @@
 // usage: kiln-soak SECONDS THREADS RUNS ARTEFACT...
 //
 // Ends after SECONDS, or after RUNS when that is not 0. Every thread runs any of the
-// models with shapes that change, in sessions that come and go, in a pool whose
+// models, as often as gives each the same time, with shapes that change, in sessions that
+// come and go, in a pool whose
 // memory now and then is refused. Meanwhile bits of weights are flipped. Each
 // result has to be, bit for bit, what one session alone computed at the start, or
 // the status has to be KILN_OUT_OF_MEMORY, or KILN_DAMAGED. At the end, memory, descriptors and
@@ -129,6 +130,8 @@ struct Subject {
   std::unique_ptr<kiln::Model> model;
   std::vector<Range> weights;
   std::vector<Case> cases;
+  /// Seconds of a run with its check.
+  double cost = 0;
 };
 
 /// Inputs with any sizes that the model's declarations allow.
@@ -207,6 +210,11 @@ void Subject::makeCases(Random &random) {
   }
   if (cases.empty())
     throw kiln::Error(KILN_CONSTRAINT, std::string(model->info().name) + ": no sizes found");
+  // Once more, for the first runs make plans.
+  auto start = Clock::now();
+  for (Case &one : cases)
+    runCase(session, one);
+  cost = since(start) / double(cases.size());
 }
 
 bool isRight(const std::vector<kiln::Output> &outputs, const Case &one) {
@@ -251,8 +259,12 @@ void runSession(Subject &subject, const kiln_session_options &options, Random &r
 void work(std::vector<std::unique_ptr<Subject>> &subjects, kiln_pool *pool, kiln_executor *executor,
           uint32_t seed, uint64_t mostRuns) {
   Random random(seed);
+  std::vector<double> rates;
+  for (const auto &subject : subjects)
+    rates.push_back(1 / std::max(subject->cost, 1e-6));
+  std::discrete_distribution<size_t> choose(rates.begin(), rates.end());
   while (!stopping) {
-    Subject &subject = *subjects[random() % subjects.size()];
+    Subject &subject = *subjects[choose(random)];
     auto options = kiln::defaults<kiln_session_options>();
     options.pool = random() % 4 ? pool : nullptr;
     if (random() % 2)

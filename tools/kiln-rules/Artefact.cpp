@@ -152,11 +152,12 @@ Arguments::Arguments(const Tensors &given, const Tensors &outputs) {
 }
 
 std::unique_ptr<Artefact> Artefact::open(const std::string &path, uint32_t threads,
-                                         std::string &why) {
+                                         std::string &why, const char *device) {
   std::unique_ptr<Artefact> result(new Artefact());
   kiln_session_options options = {};
   options.struct_size = sizeof(options);
   options.threads = threads;
+  options.device = device;
   // Arenas start on a page: where they lie within one decides some ten percent.
   kiln_pool_options memory = {};
   memory.struct_size = sizeof(memory);

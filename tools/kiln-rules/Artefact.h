@@ -72,9 +72,10 @@ private:
 /// A loaded artefact with one session.
 class Artefact {
 public:
-  /// Null, and why, when it does not open. `threads` as in kiln_session_options.
-  static std::unique_ptr<Artefact> open(const std::string &path, uint32_t threads,
-                                        std::string &why);
+  /// Null, and why, when it does not open. `threads` and `device` as in
+  /// kiln_session_options.
+  static std::unique_ptr<Artefact> open(const std::string &path, uint32_t threads, std::string &why,
+                                        const char *device = "cpu");
   ~Artefact();
   Artefact(const Artefact &) = delete;
   Artefact &operator=(const Artefact &) = delete;

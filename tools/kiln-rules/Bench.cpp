@@ -110,10 +110,12 @@ public:
 
   bool prepare();
   int run(const RuleList &rules);
+  int listMissing(const RuleList &rules);
 
 private:
   enum class Outcome { Recorded, Failed, TooNoisy, Stopped };
 
+  bool makeWritable(const std::string &records);
   CompileOptions compileOptions(const Rule &rule, bool withRule) const;
   bool findInstance(Job &job, GraphSummary &summary);
   Outcome measure(Job &job, Measurement &result);
@@ -125,7 +127,9 @@ private:
   RuleRecord startRecord(const Rule &rule);
   bool write(RuleRecord record, ArrayRef<Measurement> notReached);
   Outcome fail(Diag diag, const Job &job, const llvm::Twine &why) {
-    diags.report(diag, job.str(), why.str());
+    auto &fault = diags.report(diag, job.str(), why.str());
+    if (diag == Diag::RuleFails)
+      fault.inFile(job.rule->file);
     return Outcome::Failed;
   }
 
@@ -177,6 +181,19 @@ static Bucket bucketOfGraph(ModuleOp graph) {
   return bucketOf(ops);
 }
 
+bool Bench::makeWritable(const std::string &records) {
+  if (std::error_code error = llvm::sys::fs::create_directories(records)) {
+    diags.report(Diag::FileUnwritable, records, error.message());
+    return false;
+  }
+  // Better now than after the first minute.
+  if (::access(records.c_str(), W_OK | X_OK) != 0) {
+    diags.report(Diag::FileUnwritable, records, std::generic_category().message(errno));
+    return false;
+  }
+  return true;
+}
+
 bool Bench::prepare() {
   auto target = CPUTarget::create("native");
   if (!target) {
@@ -187,21 +204,13 @@ bool Bench::prepare() {
   std::string features = target->featureList();
   StringRef(features).split(isa, ',', -1, /*KeepEmpty=*/false);
   device = thisDevice(deviceSlug(target->cpu, target->vector.vectorBits), {isa.begin(), isa.end()});
-  std::string records = options.folder + "/" + device.slug;
-  if (std::error_code error = llvm::sys::fs::create_directories(records)) {
-    diags.report(Diag::FileUnwritable, records, error.message());
+  if (!options.listMissing && !makeWritable(options.folder + "/" + device.slug))
     return false;
-  }
-  // Better now than after the first minute.
-  if (::access(records.c_str(), W_OK | X_OK) != 0) {
-    diags.report(Diag::FileUnwritable, records, std::generic_category().message(errno));
-    return false;
-  }
   if (std::error_code error = llvm::sys::fs::createUniqueDirectory("kiln-rules", folder)) {
     diags.report(Diag::FileUnwritable, "the folder of temporary files", error.message());
     return false;
   }
-  if (options.resume)
+  if (options.resume || options.listMissing)
     (void)old.addFolder(options.folder, diags);
   return true;
 }
@@ -436,21 +445,47 @@ void Bench::runRule(const std::shared_ptr<const Rule> &rule, std::vector<Job> jo
   (void)write(record, before);
   for (const auto &[pattern, count] : instances)
     if (count == 0)
-      diags.report(Diag::NothingToMeasure, rule->name, pattern,
-                   "the rule does nothing in graphs that are made for it");
+      diags
+          .report(Diag::NothingToMeasure, rule->name, pattern,
+                  "the rule does nothing in graphs that are made for it")
+          .inFile(rule->file);
+}
+
+static std::vector<Job> jobsOf(const std::shared_ptr<const Rule> &rule) {
+  std::vector<Job> jobs;
+  for (const std::string &pattern : patternNames(*rule))
+    for (StringRef dtype : instanceTypes())
+      for (InstanceSize size : allInstanceSizes)
+        jobs.push_back({rule, pattern, {size, dtype.str(), 0}});
+  return jobs;
+}
+
+/// A rule claims what it does something in: a record is missing where no device
+/// has one of a graph in which the rule fires.
+int Bench::listMissing(const RuleList &rules) {
+  size_t missing = 0;
+  for (const auto &rule : rules)
+    for (Job &job : jobsOf(rule)) {
+      bool known = llvm::any_of(old.of(rule->name, diags), [&](const RuleRecord &record) {
+        return llvm::any_of(record.measurements,
+                            [&](const Measurement &m) { return isOf(m, job); });
+      });
+      GraphSummary fused;
+      if (known || !findInstance(job, fused))
+        continue;
+      llvm::outs() << job.str() << "\n";
+      ++missing;
+    }
+  llvm::outs() << missing << " missing: " << options.folder << "\n";
+  llvm::sys::fs::remove_directories(folder);
+  return missing ? 1 : static_cast<int>(diags.exitCode());
 }
 
 int Bench::run(const RuleList &rules) {
   std::vector<std::vector<Job>> jobs;
   size_t total = 0;
-  for (const auto &rule : rules) {
-    auto &own = jobs.emplace_back();
-    for (const std::string &pattern : patternNames(*rule))
-      for (StringRef dtype : instanceTypes())
-        for (InstanceSize size : allInstanceSizes)
-          own.push_back({rule, pattern, {size, dtype.str(), 0}});
-    total += own.size();
-  }
+  for (const auto &rule : rules)
+    total += jobs.emplace_back(jobsOf(rule)).size();
   std::signal(SIGINT, onInterrupt);
   {
     Progress progress(total);
@@ -474,7 +509,9 @@ int Bench::run(const RuleList &rules) {
 int kiln::benchRules(const RuleList &rules, const PassTables &tables, MLIRContext &context,
                      const BenchOptions &options, kiln::DiagnosticEngine &diags) {
   Bench bench(tables, context, options, diags);
-  int status = bench.prepare() ? bench.run(rules) : static_cast<int>(diags.exitCode());
+  int status = !bench.prepare()      ? static_cast<int>(diags.exitCode())
+               : options.listMissing ? bench.listMissing(rules)
+                                     : bench.run(rules);
   diags.printText(llvm::errs());
   return status;
 }

@@ -18,6 +18,8 @@ struct BenchOptions {
   PairOptions pairs;
   /// Keeps what is recorded there already with the code that is emitted now.
   bool resume = false;
+  /// Only prints what is not recorded there, of any device, and could be.
+  bool listMissing = false;
 };
 
 /// Measures each pattern of the rules in three sizes and every element type that

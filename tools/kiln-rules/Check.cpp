@@ -11,6 +11,7 @@
 #include "kiln/Pipeline/Compilation.h"
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
+#include "tools/kiln-run/Simulated.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/Path.h"
@@ -24,16 +25,17 @@ using namespace kiln;
 static constexpr unsigned maxDraws = 60;
 
 /// Empty, or why the artefact did not run.
-static std::string runArtefact(const std::string &path, const Tensors &inputs, Tensors &outputs) {
+static std::string runArtefact(const std::string &path, const std::string &device,
+                               const Tensors &inputs, Tensors &outputs) {
   std::string why;
-  auto artefact = Artefact::open(path, /*threads=*/0, why);
+  auto artefact = Artefact::open(path, /*threads=*/0, why, device.c_str());
   if (!artefact)
     return why;
   Arguments arguments(inputs, outputs);
   if (kiln_status_t status = artefact->run(arguments); status != KILN_OK)
     return kiln_status_name(status);
   outputs = arguments.outputs();
-  return "";
+  return run::simulatorFindings() == 0 ? "" : run::simulatorReport();
 }
 
 namespace {
@@ -126,6 +128,10 @@ void RuleCheck::compileAndRun(const std::string &name, ModuleOp module, const Te
     compile.rules.folders = {llvm::sys::path::parent_path(rule->file).str()};
   compile.cacheFolder = folder + "/cache";
   compile.threads = 1;
+  if (StringRef architecture = options.device; architecture.consume_front("sim:")) {
+    compile.cuda.isWanted = true;
+    compile.cuda.simulated = architecture.str();
+  }
   kiln::DiagnosticEngine diags;
   bool good = compiler.compileGraph(
       [&](MLIRContext &into) { return parseSourceString<ModuleOp>(text, &into); }, path, compile,
@@ -140,7 +146,7 @@ void RuleCheck::compileAndRun(const std::string &name, ModuleOp module, const Te
   Tensors got;
   for (const TensorData &tensor : want)
     got.emplace_back(tensor.type());
-  std::string failure = runArtefact(path, inputs, got);
+  std::string failure = runArtefact(path, options.device, inputs, got);
   if (!failure.empty())
     faults.push_back("pattern " + name + ": its artefact does not run: " + failure);
   else
@@ -193,6 +199,8 @@ int kiln::checkRules(const RuleList &rules, const PassTables &tables, MLIRContex
     llvm::errs() << "kiln-rules: no temporary folder: " << error.message() << "\n";
     return 4;
   }
+  if (StringRef(options.device).starts_with("sim:"))
+    run::findSimulator();
   Compiler compiler;
   bool good = true;
   for (const auto &rule : rules)

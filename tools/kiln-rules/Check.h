@@ -18,6 +18,8 @@ struct CheckOptions {
   uint64_t seed = 1;
   /// Compile one instance of each pattern and run it, too.
   bool run = true;
+  /// "cpu", or "sim:sm_80": kernels for CUDA on the simulator.
+  std::string device = "cpu";
 };
 
 /// Compares on random instances of each pattern, and on near misses, the graph

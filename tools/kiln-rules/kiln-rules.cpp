@@ -75,8 +75,9 @@ static cl::opt<std::string> recordFolder("out", cl::value_desc("folder"), cl::in
                                                   "measurements)"),
                                          cl::cat(category), cl::sub(benchCommand));
 static cl::opt<std::string> device("device", cl::value_desc("device"), cl::init("cpu"),
-                                   cl::desc("Where to measure: cpu (default)"), cl::cat(category),
-                                   cl::sub(benchCommand));
+                                   cl::desc("Where to measure or check: cpu (default); check also "
+                                            "sim:sm_80, kernels for CUDA on the simulator"),
+                                   cl::cat(category), cl::sub(benchCommand), cl::sub(checkCommand));
 static cl::opt<unsigned> pairs("pairs", cl::init(PairOptions().pairs), cl::value_desc("N"),
                                cl::desc("Pairs of samples, without and with the rule (default 25)"),
                                cl::cat(category), cl::sub(benchCommand));
@@ -87,11 +88,15 @@ static cl::opt<double> maxNoise("max-noise", cl::init(PairOptions().maxNoise * 1
 static cl::opt<bool> resume("resume",
                             cl::desc("Keep what is recorded in --out with the code of now"),
                             cl::cat(category), cl::sub(benchCommand));
+static cl::opt<bool> missing("missing",
+                             cl::desc("Measure nothing: print what --out has no record of, exit "
+                                      "code 1 when there is any"),
+                             cl::cat(category), cl::sub(benchCommand));
 
 static cl::opt<std::string> model(cl::Positional, cl::Required, cl::desc("<model.onnx>"),
                                   cl::cat(category), cl::sub(explainCommand));
-static cl::opt<bool> json("json", cl::desc("One JSON document"), cl::cat(category),
-                          cl::sub(showCommand), cl::sub(explainCommand), cl::sub(whyCommand));
+static cl::opt<bool> asJson("json", cl::desc("One JSON document"), cl::cat(category),
+                            cl::sub(showCommand), cl::sub(explainCommand), cl::sub(whyCommand));
 
 static cl::opt<std::string>
     explainDevice("record-device", cl::value_desc("name"),
@@ -139,7 +144,7 @@ static int show(const RuleList &rules, const NativeTable &table, mlir::MLIRConte
   SmallVector<StringRef> known;
   for (const auto &rule : rules) {
     if (rule->name == shown) {
-      showRule(*rule, table, records, context, diags, json, outs());
+      showRule(*rule, table, records, context, diags, asJson, outs());
       diags.printText(errs());
       return 0;
     }
@@ -168,7 +173,7 @@ static int explain() {
   kiln::DiagnosticEngine diags(model);
   compiler.check(model, Phase::Fuse, options, diags);
   diags.printText(errs());
-  if (json)
+  if (asJson)
     report.printJSON(outs());
   else
     report.printText(outs());
@@ -196,7 +201,21 @@ static int bench(const RuleList &rules, const PassTables &tables, mlir::MLIRCont
   options.pairs.pairs = pairs;
   options.pairs.maxNoise = maxNoise / 100;
   options.resume = resume;
+  options.listMissing = missing;
   return benchRules(rules, tables, context, options, diags);
+}
+
+//===----------------------------------------------------------------------===//
+// check
+//===----------------------------------------------------------------------===//
+
+static int check(const RuleList &rules, const PassTables &tables, mlir::MLIRContext &context) {
+  StringRef architecture = device;
+  if (device != "cpu" && !architecture.consume_front("sim:sm_")) {
+    errs() << "kiln-rules: --device " << device << ": write cpu, or sim:sm_80 for the simulator\n";
+    return 2;
+  }
+  return checkRules(rules, tables, context, {instances, seed, !noRun, device});
 }
 
 int main(int argc, char **argv) {
@@ -208,7 +227,7 @@ int main(int argc, char **argv) {
   if (explainCommand)
     return explain();
   if (whyCommand)
-    return compareDecisions(whyLeft, whyRight, json);
+    return compareDecisions(whyLeft, whyRight, asJson);
 
   mlir::DialectRegistry registry;
   registerAllDialects(registry);
@@ -235,7 +254,7 @@ int main(int argc, char **argv) {
   if (showCommand)
     return show(rules, tables.library.natives(), context);
   if (checkCommand)
-    return checkRules(rules, tables, context, {instances, seed, !noRun});
+    return check(rules, tables, context);
   if (benchCommand)
     return bench(rules, tables, context);
   errs() << "usage: kiln-rules list|show|new|check|bench|explain|why ...; --help says more\n";

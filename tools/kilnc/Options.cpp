@@ -46,6 +46,14 @@ static cl::list<std::string>
 static cl::opt<std::string> device("device", cl::value_desc("sim:sm_NN"),
                                    cl::desc("Also make kernels for the simulator of a GPU"),
                                    cl::cat(category));
+static cl::opt<Precision> precision(
+    "precision", cl::init(Precision::Fp32),
+    cl::desc("What products on a GPU may round their operands to (default: fp32); sums stay fp32:"),
+    cl::values(clEnumValN(Precision::Fp32, "fp32", "nothing: as the model says"),
+               clEnumValN(Precision::Tf32, "tf32", "10 bits of fraction, on tensor cores"),
+               clEnumValN(Precision::Bf16, "bf16", "7 bits of fraction"),
+               clEnumValN(Precision::Fp16, "fp16", "10 bits of fraction, numbers to 65504")),
+    cl::cat(category));
 static cl::opt<std::string> cudaPath("cuda-path", cl::value_desc("folder"),
                                      cl::desc("The CUDA toolkit (default: $CUDA_HOME, nvcc in "
                                               "$PATH, /usr/local/cuda)"),
@@ -295,6 +303,7 @@ static bool parseTarget(Invocation &invocation, kiln::DiagnosticEngine &diags) {
   cuda.isWanted = target == "cuda";
   for (auto [given, name] : {std::pair(architectures.getNumOccurrences(), "--arch"),
                              std::pair(device.getNumOccurrences(), "--device"),
+                             std::pair(precision.getNumOccurrences(), "--precision"),
                              std::pair(cudaPath.getNumOccurrences(), "--cuda-path")})
     if (given && !cuda.isWanted)
       return usage(diags, Twine(name) + " is for --target=cuda");
@@ -323,6 +332,7 @@ static bool parseTarget(Invocation &invocation, kiln::DiagnosticEngine &diags) {
   if (cuda.isWanted && cuda.architectures.empty() && cuda.simulated.empty())
     cuda.architectures = {"sm_80", "sm_90a"};
   cuda.toolkit = cudaPath;
+  cuda.precision = precision;
   return true;
 }
 

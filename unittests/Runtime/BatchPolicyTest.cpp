@@ -235,6 +235,25 @@ TEST_F(BatchPolicy, DeadlinesOrderAndExpire) {
   EXPECT_EQ(batch.items[2].request, &patient.request);
 }
 
+TEST_F(BatchPolicy, ABatchIsNoLargerThanItsDeadlinesAllow) {
+  options.max_wait_us = 0;
+  configure();
+  for (uint32_t rows : {1, 2, 4, 8})
+    learn(rows, rows * 100 * us);
+  uint64_t now = 10 * ms;
+  Queued &hurried = add(now, 1, now + 350 * us);
+  for (int i = 0; i != 7; ++i)
+    add(now);
+  ASSERT_EQ(scheduler.pick(now, false, batch), Scheduler::Pick::Take);
+  EXPECT_EQ(batch.items[0].request, &hurried.request);
+  EXPECT_EQ(batch.rows, 3u);
+  EXPECT_EQ(batch.expected, 300 * us);
+  scheduler.finished(batch, 300 * us);
+  // Those that are left have time.
+  ASSERT_EQ(scheduler.pick(now, false, batch), Scheduler::Pick::Take);
+  EXPECT_EQ(batch.rows, 5u);
+}
+
 TEST_F(BatchPolicy, MoreShapesThanBucketsStillRun) {
   options.max_wait_us = 0;
   configure();

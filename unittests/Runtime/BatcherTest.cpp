@@ -193,6 +193,33 @@ TEST_F(Batcher, DeadlinesAreMetOrGivenUp) {
   EXPECT_EQ(stats().refused_deadline, 1u);
 }
 
+TEST_F(Batcher, WhatOverranItsPredictionIsTold) {
+  test_fixed_ns = 1000000;
+  start();
+  Item item(1, 5, 1);
+  EXPECT_EQ(item.run(batcher), KILN_OK);
+  // As if something else had the CPU for a while.
+  test_fixed_ns = 30000000;
+  item.how.deadline_us = 10000;
+  EXPECT_EQ(item.run(batcher), KILN_OK);
+  EXPECT_EQ(stats().late, 1u);
+  EXPECT_EQ(stats().late_overrun, 1u);
+}
+
+TEST_F(Batcher, AnswersAreTheSameWithoutSpinning) {
+  options.flags = KILN_BATCHER_NO_SPIN;
+  for (int round = 0; round != 2; ++round) {
+    start();
+    Item item(1, 5, 1);
+    for (int i = 0; i != 200; ++i)
+      ASSERT_EQ(item.run(batcher), KILN_OK);
+    item.check();
+    EXPECT_EQ(kiln_batcher_close(batcher, KILN_CLOSE_DRAIN), KILN_OK);
+    batcher = nullptr;
+    options.flags = 0;
+  }
+}
+
 TEST_F(Batcher, AFullQueuePushesBack) {
   options.queue_limit = 3;
   start();

@@ -140,7 +140,7 @@ TEST_F(Metrics, ProfileNamesEveryLaunch) {
 }
 
 TEST_F(Metrics, RefuseWhatCannotBe) {
-  EXPECT_EQ(create(4), KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(create(16), KILN_INVALID_ARGUMENT);
   EXPECT_EQ(create(KILN_SESSION_PROFILE, (1u << 24) + 1), KILN_INVALID_ARGUMENT);
   ASSERT_EQ(create(0), KILN_OK);
   uint32_t count;

@@ -235,6 +235,59 @@ TEST_F(PoolTest, LimitsAreKept) {
   EXPECT_LE(stats().peak_reserved, options.hard_limit);
 }
 
+TEST_F(PoolTest, HolesAreNoReasonToRefuse) {
+  kiln_pool_options options = {};
+  options.flags = KILN_POOL_MMAP;
+  options.hard_limit = 8 << 20;
+  create(options);
+  constexpr uint64_t small = 128 << 10, large = 768 << 10;
+  std::vector<void *> kept, gone;
+  for (int i = 0; i != 64; ++i)
+    (i % 2 ? kept : gone).push_back(allocate(small));
+  for (void *memory : gone)
+    EXPECT_EQ(kiln_pool_release(pool, memory), KILN_OK);
+  // 4 MiB are free, in holes that are all too small.
+  for (int i = 0; i != 5; ++i) {
+    kept.push_back(allocate(large));
+    std::memset(kept.back(), 1, large);
+  }
+  EXPECT_EQ(stats().failures, 0u);
+  EXPECT_LE(stats().peak_reserved, options.hard_limit);
+  EXPECT_EQ(stats().used, 32 * small + 5 * large);
+  void *more;
+  EXPECT_EQ(kiln_pool_allocate(pool, large, &more), KILN_OUT_OF_MEMORY);
+  // What lost its memory is usable again.
+  for (size_t i = 32; i != kept.size(); ++i)
+    EXPECT_EQ(kiln_pool_release(pool, kept[i]), KILN_OK);
+  kept.resize(32);
+  for (int i = 0; i != 30; ++i) {
+    kept.push_back(allocate(small));
+    std::memset(kept.back(), 2, small);
+  }
+  for (void *memory : kept)
+    EXPECT_EQ(kiln_pool_release(pool, memory), KILN_OK);
+  EXPECT_EQ(kiln_pool_trim(pool, 0), KILN_OK);
+  EXPECT_EQ(stats().reserved, 0u);
+}
+
+TEST_F(PoolTest, ABlockThatStaysKeepsNoMoreThanItself) {
+  kiln_pool_options options = {};
+  options.retain = 1 << 20;
+  create(options);
+  std::vector<void *> blocks;
+  for (int i = 0; i != 200; ++i)
+    blocks.push_back(allocate(100000));
+  // One in a hundred stays, so that no region is empty.
+  for (size_t i = 0; i != blocks.size(); ++i)
+    if (i % 100)
+      EXPECT_EQ(kiln_pool_release(pool, blocks[i]), KILN_OK);
+  kiln_pool_stats now = stats();
+  EXPECT_LE(now.reserved, now.used + now.cached + options.retain);
+  EXPECT_LE(now.cached, uint64_t(1) << 20);
+  for (size_t i = 0; i < blocks.size(); i += 100)
+    EXPECT_EQ(kiln_pool_release(pool, blocks[i]), KILN_OK);
+}
+
 TEST_F(PoolTest, SourceThatFailsAtAnyCallIsAStatus) {
   for (int64_t calls = 0; calls != 12; ++calls) {
     TestSource source;

@@ -9,6 +9,7 @@
 
 #include <cstring>
 #include <gtest/gtest.h>
+#include <string>
 
 using namespace kiln::test;
 
@@ -160,7 +161,7 @@ TEST_F(SessionErrors, RunOptions) {
   expect(KILN_OK, "");
   options.flags = KILN_RUN_ASYNC;
   runOptions = &options;
-  expect(KILN_UNSUPPORTED, "KILN_RUN_ASYNC: no device of this artefact has it");
+  expect(KILN_UNSUPPORTED, "KILN_RUN_ASYNC: the CPU has none");
   options.flags = 0;
   options.stream = &options;
   runOptions = &options;
@@ -229,8 +230,9 @@ TEST(ModelChecks, RefuseDamagedTables) {
   module.magic = 1;
   open(module, KILN_CORRUPT, "magic");
   module = kiln_generated_module;
-  module.abi_major = 2;
-  open(module, KILN_ABI_MISMATCH, "module ABI 2.");
+  module.abi_major = KILN_MODULE_ABI_MAJOR + 1;
+  open(module, KILN_ABI_MISMATCH,
+       ("module ABI " + std::to_string(module.abi_major) + ".").c_str());
   module = kiln_generated_module;
   module.run = nullptr;
   open(module, KILN_CORRUPT, "fit together");

@@ -138,7 +138,8 @@ static uint32_t chunksOf(int64_t extent) {
   return extent < KILN_MODULE_MAX_CHUNKS ? (uint32_t)extent : KILN_MODULE_MAX_CHUNKS;
 }
 
-static int32_t run(kiln_module_frame *frame) {
+/* All but the late output. */
+static void runDense(kiln_module_frame *frame) {
   int64_t n = frame->symbols[0], elements = n * UNITS;
   float *sums = (float *)(void *)(frame->arena + frame->offsets[0]);
   float *kept = (float *)(void *)(frame->arena + frame->offsets[1]);
@@ -150,7 +151,12 @@ static int32_t run(kiln_module_frame *frame) {
   frame->services->launch(frame, 1, relu, &reluArgs, elements, chunksOf(elements));
   const MapArgs affineArgs = {kept, z, z + elements};
   frame->services->launch(frame, 2, affine, &affineArgs, elements, 1);
+}
 
+static int32_t run(kiln_module_frame *frame) {
+  runDense(frame);
+  int64_t elements = frame->symbols[0] * UNITS;
+  const float *kept = (const float *)(const void *)(frame->arena + frame->offsets[1]);
   int64_t *found = frame->services->allocate(frame, (uint64_t)elements * sizeof(int64_t));
   if (!found)
     return KILN_MODULE_OUT_OF_MEMORY;
@@ -169,6 +175,10 @@ static int32_t run(kiln_module_frame *frame) {
 #endif
   return KILN_MODULE_OK;
 }
+
+#ifdef TEST_DEVICE
+static const kiln_module_device device; /* DeviceModel.c */
+#endif
 
 HIDDEN extern const kiln_module kiln_generated_module;
 const kiln_module kiln_generated_module = {
@@ -207,6 +217,9 @@ const kiln_module kiln_generated_module = {
     .reads_inputs = 0,
     .launch_steps = launchSteps,
     .buffer_writers = bufferWriters,
+#ifdef TEST_DEVICE
+    .device = &device,
+#endif
 #ifdef TEST_NOTE
     .manifest = TEST_MANIFEST,
     .manifest_size = sizeof TEST_MANIFEST - 1,

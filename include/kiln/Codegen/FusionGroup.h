@@ -14,7 +14,8 @@
 //
 // Asked for by a rule, an op of rows may lie among the pointwise ops behind an
 // anchor that completes rows: a product, its bias and residual, and the
-// normalisation of the sum.
+// normalisation of the sum. Another one, with pointwise ops behind it, may lie
+// before the anchor: a normalisation, an activation, and the product.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KILN_CODEGEN_FUSIONGROUP_H
@@ -35,6 +36,8 @@ struct FusionGroup {
   mlir::Operation *root = nullptr;
   /// Null for a loop kernel.
   mlir::Operation *anchor = nullptr;
+  /// An op of rows makes the anchor's rows, each once.
+  bool preparesRows = false;
 };
 
 /// Blocks that hold a program: the region's, those of branches and of bodies of
@@ -89,7 +92,9 @@ private:
   bool followsAnchor(mlir::Operation *op);
   bool canTake(mlir::Operation *producer, const FusionGroup &group);
   void extend(FusionGroup &group, llvm::function_ref<bool(mlir::Operation *)> wanted);
+  bool isProductOfRows(mlir::Operation *anchor) const;
   void finishRows(FusionGroup &group);
+  void prepareRows(FusionGroup &group);
   FusionGroup startAt(mlir::Operation *root);
 
   const KernelTable &table;

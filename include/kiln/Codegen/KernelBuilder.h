@@ -33,7 +33,9 @@ public:
   mlir::Block &region() { return *body; }
   /// What the fusion yields, in order.
   mlir::ValueRange results() {
-    return stage ? mlir::ValueRange(stage) : body->getTerminator()->getOperands();
+    return aside   ? mlir::ValueRange(aside->value)
+           : stage ? mlir::ValueRange(stage)
+                   : body->getTerminator()->getOperands();
   }
   /// Memory of input (block argument) i and of result i.
   const Buffer &inputBuffer(unsigned i) const { return inputs[i]; }
@@ -46,7 +48,13 @@ public:
   /// it is read there, until results are stored over it.
   void beginStage(mlir::Value value) { stage = value; }
   void finishStage() { staged = std::exchange(stage, nullptr); }
-  /// Memory of a value that the fusion yields; null when it does not.
+  /// Leaves rows of `value` in memory of their own, [row - firstRow][column]: until
+  /// `finishAside`, it is what the fusion yields.
+  void beginAside(mlir::Value value, Buffer rows, mlir::Value firstRow) {
+    aside = Aside{value, std::move(rows), firstRow};
+  }
+  void finishAside() { aside.reset(); }
+  /// Result memory of a value that the fusion yields; null when it does not.
   const Buffer *resultBufferOf(mlir::Value value);
 
   /// This call's share of the units, as index values.
@@ -139,6 +147,12 @@ private:
   mlir::Block *body;
   /// What is being left in the result's memory, and what has been.
   mlir::Value stage, staged;
+  struct Aside {
+    mlir::Value value;
+    Buffer rows;
+    mlir::Value firstRow;
+  };
+  std::optional<Aside> aside;
 };
 
 /// The kernel of last resort: loops over each result's elements and pulls.

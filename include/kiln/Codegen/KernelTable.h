@@ -51,8 +51,9 @@ struct OpKernels {
   /// it reads of the epilogue's operands there: they may share memory.
   bool storesOnce = false;
   /// The anchor's kernel can have whole rows of the result done at a time, so
-  /// that an op of rows may follow (completesRows); the op is one that may
-  /// (finishesRows): its own kernel, over the rows at hand, reads them in memory.
+  /// that an op of rows may follow or lead to it (completesRows); the op is one
+  /// that may (finishesRows): its own kernel goes over the rows at hand, which lie
+  /// in memory behind the anchor and are left in scratch memory before it.
   bool completesRows = false, finishesRows = false;
   /// Set by anchors that read packed constants; both or none.
   LayoutFn layoutOf = nullptr;

@@ -131,9 +131,28 @@ struct RuleRecord {
 /// for equal contents.
 std::string writeRecord(RuleRecord &record);
 
+/// What is wrong with a record's text, and where in it.
+class RecordError : public llvm::ErrorInfo<RecordError> {
+public:
+  static char ID;
+
+  RecordError(std::string text, size_t offset) : text(std::move(text)), at(offset) {}
+  std::string message() const override { return text; }
+  /// Of the faulty value, in bytes; where something is missing, of what lacks it.
+  size_t offset() const { return at; }
+
+  void log(llvm::raw_ostream &os) const override { os << text; }
+  std::error_code convertToErrorCode() const override { return llvm::inconvertibleErrorCode(); }
+
+private:
+  std::string text;
+  size_t at;
+};
+
 /// What a file's text says, or why it cannot be used: what is wrong where
 /// ("measurements[2].fused_ns.median: -4 is not in 1 to …"). Does not look at the
 /// digest.
+/// Fails with a RecordError.
 llvm::Expected<RuleRecord> parseRecord(llvm::StringRef text);
 /// The digest is that of what the record says.
 bool isAsWritten(const RuleRecord &record);

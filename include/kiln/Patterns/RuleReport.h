@@ -69,6 +69,12 @@ struct MatcherWork {
   }
 };
 
+/// Milliseconds of processor time: patterns made ready, matched (and rewritten, by
+/// algebra rules), matches weighed and chosen.
+struct RuleTimes {
+  double prepare = 0, match = 0, choose = 0;
+};
+
 struct RuleReport {
   static constexpr int64_t nominalSize = 64;
   /// False where no evidence was asked for.
@@ -84,6 +90,9 @@ struct RuleReport {
   /// Rules that misbehaved: name, and what they did.
   std::vector<std::pair<std::string, std::string>> switchedOff;
   MatcherWork work;
+  RuleTimes times;
+  /// Of the same graph's plan for a device, where there is one.
+  std::shared_ptr<RuleReport> device;
 
   void printText(llvm::raw_ostream &os) const;
   /// One document; docs/rules.md describes it. `writeMore` adds members of its own.

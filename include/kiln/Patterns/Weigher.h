@@ -23,7 +23,7 @@
 #include "kiln/Patterns/RuleLibrary.h"
 #include "llvm/ADT/DenseMap.h"
 #include <functional>
-#include <set>
+#include <map>
 
 namespace kiln {
 
@@ -78,8 +78,9 @@ public:
   /// Cheap; false when weigh() would find nothing whatever the bucket.
   bool knows(llvm::StringRef rule) { return !records.of(rule, diags).empty(); }
 
-  /// Rules whose records count less, for their kernels have changed.
-  const std::set<std::string> &outdated() const { return outdatedRules; }
+  /// Files, and their rules, of records that count less, for the kernels that they
+  /// measured have changed.
+  const std::map<std::string, std::string> &outdated() const { return outdatedFiles; }
 
 private:
   bool isOutdated(const Rule &rule, const Evidence &evidence);
@@ -91,7 +92,7 @@ private:
   std::map<std::string, const Rule *> rules;
   DiagnosticEngine &diags;
   llvm::DenseMap<const Measurement *, bool> compared;
-  std::set<std::string> outdatedRules;
+  std::map<std::string, std::string> outdatedFiles;
 };
 
 } // namespace kiln

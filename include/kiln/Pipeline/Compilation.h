@@ -38,6 +38,10 @@ llvm::StringRef phaseName(Phase phase);
 /// The phase that leaves what the stage shows.
 Phase phaseOf(Stage stage);
 
+/// What products on a GPU may round their operands to. Sums stay fp32, and so does
+/// all else.
+enum class Precision { Fp32, Tf32, Bf16, Fp16 };
+
 /// What the CUDA target makes beside the plan for the CPU.
 struct CudaOptions {
   bool isWanted = false;
@@ -45,6 +49,7 @@ struct CudaOptions {
   std::vector<std::string> architectures;
   /// The architecture of a simulated GPU to make kernels for, too; empty: none.
   std::string simulated;
+  Precision precision = Precision::Fp32;
   /// --cuda-path; empty: where a toolkit is found.
   std::string toolkit;
 };

@@ -45,6 +45,9 @@ public:
   /// Says more about the innermost open entry: "kernels (3, 2 cached)".
   void annotate(llvm::StringRef text);
 
+  /// A part of the innermost open entry that somebody else has measured.
+  void add(llvm::StringRef name, double milliseconds);
+
   /// In the order in which they began.
   llvm::ArrayRef<Entry> entries() const { return list; }
   /// A table; shares are of the time since this object was made.

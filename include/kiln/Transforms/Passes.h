@@ -19,6 +19,8 @@ namespace kiln {
 
 // The tables must outlive the passes.
 std::unique_ptr<mlir::Pass> createFoldConstantsPass(const ReferenceTable &table);
+/// `type`: "f16" or "bf16".
+std::unique_ptr<mlir::Pass> createLowerPrecisionPass(llvm::StringRef type = "bf16");
 /// `batchDim`: as the model names it.
 std::unique_ptr<mlir::Pass> createProveBatchPass(const KernelTable &table,
                                                  llvm::StringRef batchDim = "");

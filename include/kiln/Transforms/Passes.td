@@ -35,6 +35,21 @@ def ProveBatchPass : Pass<"kiln-prove-batch", "::mlir::ModuleOp"> {
                         "Name in the model of the batch dimension">];
 }
 
+def LowerPrecisionPass : Pass<"kiln-lower-precision", "::mlir::func::FuncOp"> {
+  // Made by createLowerPrecisionPass.
+  let constructor = "nullptr";
+  let summary = "Multiplies in 16 bits";
+  let description = [{
+    Matrix products, convolutions (but for those of single channels) and attention
+    of f32 get operands that are rounded to `type`; their sums stay f32, and so does
+    all else: softmax, norms, reductions, elementwise ops. A mask of an attention
+    is kept finite.
+  }];
+  let options = [Option<"type", "type", "std::string", "\"bf16\"", "f16 or bf16">];
+  let dependentDialects = ["::kiln::KilnDialect"];
+  let statistics = [Statistic<"numLowered", "ops-lowered", "Number of ops that multiply in 16 bits">];
+}
+
 def FusePass : Pass<"kiln-fuse", "::mlir::func::FuncOp"> {
   // Made by createFusePass, which takes the tables that the pass reads.
   let constructor = "nullptr";

@@ -49,13 +49,13 @@ private:
   };
 
   void reserve();
-  std::optional<StridedInput> inPlace(Value operand) const;
   void emitUnit(Value unit);
   void emitKeys(Value from, Value count);
 
   void packQueries();
-  Rows keysAt(Value from, Value count);
-  Rows valuesAt(Value from, Value count);
+  StridedColumns rowsFrom(const StridedInput &input, Value from);
+  Rows rowsAt(Value operand, const std::optional<StridedInput> &input, Value packed,
+              const Expr &width, Value from, Value count);
   void loadMask(Value from, Value count);
   Value maskElement(ElementBuilder &e, Value query, Value key);
 
@@ -90,7 +90,9 @@ private:
   TileShape scoreTile, valueTile;
   int64_t blockQueries, blockKeys;
   Expr paddedWidth = 0;
-  std::optional<StridedInput> directQ, directK, directV;
+  std::optional<StridedInput> inputQ, inputK, inputV;
+  /// Keys and values are read where they lie.
+  bool directK = false, directV = false;
   Mask maskKind = Mask::None;
 
   // Scratch.
@@ -116,22 +118,19 @@ AttentionEmitter::AttentionEmitter(KernelBuilder &k, const AttentionSpec &spec)
   blockQueries = llvm::alignTo(share(rows, wantedQueries), scoreTile.columns());
   blockKeys = share(columns, wantedKeys);
   paddedWidth = Expr::ceilDiv(values[3], valueTile.columns()) * Expr(valueTile.columns());
-  directQ = inPlace(spec.q);
-  directK = inPlace(spec.k);
-  directV = inPlace(spec.v);
+  inputQ = stridedInput(k, spec.q);
+  inputK = stridedInput(k, spec.k);
+  inputV = stridedInput(k, spec.v);
+  directK = type == acc && inputK;
   // Whole vectors of values are read.
   auto width = values[3].constant();
-  if (directV && !(directV->strides[3].isConstant(1) && width && *width % valueTile.columns() == 0))
-    directV.reset();
+  directV = type == acc && inputV && inputV->strides[3].isConstant(1) && width &&
+            *width % valueTile.columns() == 0;
   if (spec.mask) {
     Shape mask = shapeOf(spec.mask);
     bool ofKeys = mask.size() < 2 || mask[mask.size() - 2].isConstant(1);
     maskKind = ofKeys ? Mask::OfKeys : Mask::Full;
   }
-}
-
-std::optional<StridedInput> AttentionEmitter::inPlace(Value operand) const {
-  return type == acc ? stridedInput(k, operand) : std::nullopt;
 }
 
 //===----------------------------------------------------------------------===//
@@ -211,7 +210,7 @@ void AttentionEmitter::emitUnit(Value unit) {
 }
 
 void AttentionEmitter::emitKeys(Value from, Value count) {
-  Rows keyRows = keysAt(from, count);
+  Rows keyRows = rowsAt(spec.k, inputK, packedK, keys[3], from, count);
   loadMask(from, count);
   Value panels = math.ceilDiv(queryCount, k.index(scoreTile.columns()));
   k.loop(k.index(0), panels, 1, [&](Value panel) {
@@ -226,7 +225,7 @@ void AttentionEmitter::emitKeys(Value from, Value count) {
     });
     toWeights(column, count);
   });
-  Rows valueRows = valuesAt(from, count);
+  Rows valueRows = rowsAt(spec.v, inputV, packedV, paddedWidth, from, count);
   forRows(k, k.index(0), queryCount, valueTile,
           [&](int64_t height, Value query, Value) { addValues(height, query, count, valueRows); });
 }
@@ -238,12 +237,12 @@ void AttentionEmitter::emitKeys(Value from, Value count) {
 void AttentionEmitter::packQueries() {
   Buffer target{packedQ, acc, {k.size(queries[3]), k.index(blockQueries)}};
   std::optional<StridedColumns> strided;
-  if (directQ) {
-    auto along = [&](Value at, size_t dim) { return math.mul(at, k.size(directQ->strides[dim])); };
-    Value base = math.add(k.size(directQ->offset), along(batch, 0));
+  if (inputQ) {
+    auto along = [&](Value at, size_t dim) { return math.mul(at, k.size(inputQ->strides[dim])); };
+    Value base = math.add(k.size(inputQ->offset), along(batch, 0));
     base = math.add(base, math.add(along(head, 2), along(firstQuery, 1)));
-    strided = StridedColumns{directQ->buffer->memref, base, k.size(directQ->strides[3]),
-                             k.size(directQ->strides[1])};
+    strided = StridedColumns{inputQ->buffer->memref, base, k.size(inputQ->strides[3]),
+                             k.size(inputQ->strides[1])};
   }
   packPanel(
       k, target, type, queryCount,
@@ -253,39 +252,32 @@ void AttentionEmitter::packQueries() {
       strided);
 }
 
-AttentionEmitter::Rows AttentionEmitter::keysAt(Value from, Value count) {
-  if (directK) {
-    auto stride = [&](size_t dim) { return k.size(directK->strides[dim]); };
-    Value base = math.add(k.size(directK->offset), math.mul(batch, stride(0)));
-    base = math.add(base, math.add(math.mul(group, stride(2)), math.mul(from, stride(1))));
-    return {directK->buffer->memref, base, stride(1), stride(3)};
-  }
-  Value depth = k.size(keys[3]);
-  Buffer target{packedK, acc, {k.index(blockKeys), depth}};
-  k.loop(k.index(0), count, 1, [&](Value key) {
-    k.vectorLoop(k.index(0), depth, scoreTile.lanes, [&](ElementBuilder &e, Value d) {
-      Value element = e.element(spec.k, {batch, math.add(from, key), group, d});
-      e.store(e.convert(element, type, acc), target, {key, d});
-    });
-  });
-  return {packedK, k.index(0), depth, k.index(1)};
+/// The rows of keys or values from `from` on, of the unit's batch and group.
+StridedColumns AttentionEmitter::rowsFrom(const StridedInput &input, Value from) {
+  auto stride = [&](size_t dim) { return k.size(input.strides[dim]); };
+  Value base = math.add(k.size(input.offset), math.mul(batch, stride(0)));
+  base = math.add(base, math.add(math.mul(group, stride(2)), math.mul(from, stride(1))));
+  return {input.buffer->memref, base, stride(1), stride(3)};
 }
 
-AttentionEmitter::Rows AttentionEmitter::valuesAt(Value from, Value count) {
-  if (directV) {
-    auto stride = [&](size_t dim) { return k.size(directV->strides[dim]); };
-    Value base = math.add(k.size(directV->offset), math.mul(batch, stride(0)));
-    base = math.add(base, math.add(math.mul(group, stride(2)), math.mul(from, stride(1))));
-    return {directV->buffer->memref, base, stride(1), k.index(1)};
-  }
-  Value width = k.size(paddedWidth);
+/// Where they lie when their elements are the sums' and vectors can be read, else
+/// from a copy that this block of queries shares.
+AttentionEmitter::Rows AttentionEmitter::rowsAt(Value operand,
+                                                const std::optional<StridedInput> &input,
+                                                Value packed, const Expr &width, Value from,
+                                                Value count) {
+  std::optional<StridedColumns> strided;
+  if (input)
+    strided = rowsFrom(*input, from);
+  if (!packed)
+    return {strided->memref, strided->base, strided->kStride, strided->columnStride};
   packPanel(
-      k, Buffer{packedV, acc, {count, width}}, type, k.size(values[3]),
-      [&](ElementBuilder &e, Value key, Value column) {
-        return e.element(spec.v, {batch, e.add(from, key), group, column});
+      k, Buffer{packed, acc, {count, k.size(width)}}, type, k.size(shapeOf(operand)[3]),
+      [&](ElementBuilder &e, Value row, Value column) {
+        return e.element(operand, {batch, e.add(from, row), group, column});
       },
-      std::nullopt);
-  return {packedV, k.index(0), width, k.index(1)};
+      strided);
+  return {packed, k.index(0), k.size(width), k.index(1)};
 }
 
 /// Masks of bool are 1 where scores stay.
@@ -312,7 +304,8 @@ void AttentionEmitter::loadMask(Value from, Value count) {
   std::optional<StridedColumns> strided;
   Shape mask = shapeOf(spec.mask);
   size_t lead = scoreShape.size() - mask.size();
-  if (auto input = elementTypeOf(spec.mask) == acc ? stridedInput(k, spec.mask) : std::nullopt) {
+  Type maskType = elementTypeOf(spec.mask);
+  if (auto input = isa<FloatType>(maskType) ? stridedInput(k, spec.mask) : std::nullopt) {
     Value index[] = {batch, head, firstQuery, from};
     Value base = k.size(input->offset);
     bool known = true;
@@ -325,8 +318,9 @@ void AttentionEmitter::loadMask(Value from, Value count) {
       strided = StridedColumns{input->buffer->memref, base, k.size(input->strides.back()),
                                k.size(input->strides[mask.size() - 2])};
   }
+  // What is copied has the mask's type, what is pulled the sums'.
   packPanel(
-      k, target, acc, queryCount,
+      k, target, strided ? maskType : acc, queryCount,
       [&](ElementBuilder &e, Value key, Value query) {
         return maskElement(e, e.add(firstQuery, query), math.add(from, key));
       },

@@ -58,7 +58,8 @@ private:
   bool rowsAreOne() const;
   int64_t rowsOfBlock() const;
   void emitUnits(const Expr &blocks, const Expr &panels);
-  void emitRows(Operation *finisher);
+  void emitRows();
+  void runRowKernel(Operation *op, Value rowFrom, Value rowTo);
   void emitBlock(Value block, Work work);
   void emitTile(int64_t rows, Value row, Value validRows, const Work &work);
 
@@ -82,6 +83,9 @@ private:
   bool panelsGiven = false;
   TileShape tile;
   int64_t blockRows = 0;
+  /// Ops of rows that make A's and that go over the result's.
+  Operation *preparer = nullptr, *finisher = nullptr;
+  Expr rowOpsCost = 0;
   Epilogue *epilogue = nullptr;
   Value packedPanel, packedRows;
   /// Outer index of the unit at hand.
@@ -155,10 +159,10 @@ LogicalResult MatMulEmitter::emit() {
   for (Value result : k.results())
     if (shapeOf(result) != shape)
       return failure();
-  Operation *finisher = nullptr;
   for (Operation &op : k.region())
     if (const OpKernels *kernels = k.table.find(&op); kernels && kernels->finishesRows)
-      finisher = &op;
+      (op.isBeforeInBlock(spec.anchor) ? preparer : finisher) = &op;
+  bool wholeRows = preparer || finisher;
   if (finisher)
     k.beginStage(finisher->getOperand(0));
   if (type == accumulator)
@@ -176,7 +180,7 @@ LogicalResult MatMulEmitter::emit() {
   panelsGiven = !layout.empty();
   tile = panelsGiven ? tileOfWidth(k.target, accumulator, PanelLayout::parse(layout).width)
                      : chooseTile(k.target, accumulator, columnCount.constant());
-  blockRows = finisher ? rowsToFinish : rowsOfBlock();
+  blockRows = wholeRows ? rowsToFinish : rowsOfBlock();
 
   current.assign(batch.size(), k.index(0));
   // Rows that are counted as one go in a dim that is not 1: an operand's dim of
@@ -201,9 +205,9 @@ LogicalResult MatMulEmitter::emit() {
   if (!direct)
     packedRows = reserve(blockRows);
 
-  if (finisher) {
+  if (wholeRows) {
     assert(flat && Expr::divideExactly(rowCount, blockRows) && "the fuser looks for that");
-    emitRows(finisher);
+    emitRows();
     return success();
   }
   Expr blocks = Expr::ceilDiv(rowCount, blockRows),
@@ -279,12 +283,23 @@ void MatMulEmitter::emitUnits(const Expr &blocks, const Expr &panels) {
   });
 }
 
+/// An op of rows has its own kernel, over some of them.
+void MatMulEmitter::runRowKernel(Operation *op, Value rowFrom, Value rowTo) {
+  Value first = k.begin, last = k.end;
+  k.begin = rowFrom, k.end = rowTo;
+  LogicalResult emitted = k.table.find(op)->kernel(k, op);
+  assert(succeeded(emitted) && "kernels of rows never decline");
+  (void)emitted;
+  rowOpsCost = rowOpsCost + k.unitCost;
+  k.begin = first, k.end = last;
+}
+
 /// A unit is a block of whole rows: its products and what follows them go to the
 /// result's memory, and while they are in the cache the finisher's kernel goes
 /// over these rows.
-void MatMulEmitter::emitRows(Operation *finisher) {
+void MatMulEmitter::emitRows() {
   Value width = k.index(tile.columns()), columns = k.size(columnCount);
-  Value panelElements = math.mul(k.size(depth), width), first = k.begin, last = k.end;
+  Value panelElements = math.mul(k.size(depth), width);
   Value packed;
   if (panelsGiven) {
     Expr panels = Expr::ceilDiv(columnCount, tile.columns());
@@ -293,7 +308,7 @@ void MatMulEmitter::emitRows(Operation *finisher) {
         k.inputBuffer(cast<BlockArgument>(spec.b).getArgNumber()).memref, k.index(0),
         ValueRange{k.size(panels * depth * Expr(tile.columns()))});
   }
-  k.loop(first, last, 1, [&](Value block) {
+  k.loop(k.begin, k.end, 1, [&](Value block) {
     Work work;
     work.rowFrom = math.mul(block, blockRows);
     work.rowTo = math.add(work.rowFrom, blockRows);
@@ -310,16 +325,14 @@ void MatMulEmitter::emitRows(Operation *finisher) {
         emitTile(rows, math.add(work.rowFrom, row), nullptr, work);
       });
     });
+    if (!finisher)
+      return;
     k.finishStage();
-    k.begin = work.rowFrom, k.end = work.rowTo;
-    LogicalResult finished = k.table.find(finisher)->kernel(k, finisher);
-    assert(succeeded(finished) && "kernels of rows never decline");
-    (void)finished;
-    k.begin = first, k.end = last;
+    runRowKernel(finisher, work.rowFrom, work.rowTo);
   });
   Expr products = Expr(blockRows) * depth * columnCount;
   k.setUnits(Expr::floorDiv(rowCount, blockRows),
-             Expr::floorDiv(products * Expr(166), tile.lanes) + k.unitCost * Expr(blockRows));
+             Expr::floorDiv(products * Expr(166), tile.lanes) + rowOpsCost * Expr(blockRows));
 }
 
 //===----------------------------------------------------------------------===//
@@ -361,6 +374,12 @@ MatMulEmitter::RowsOfA MatMulEmitter::rowsOfA(Value rowFrom, Value rowTo) {
 
 /// Computes a block of A into scratch, row by row.
 void MatMulEmitter::packA(Value rowFrom, Value rowTo) {
+  if (preparer) {
+    k.beginAside(spec.a, {packedRows, accumulator, {k.index(blockRows), k.size(depth)}}, rowFrom);
+    runRowKernel(preparer, rowFrom, rowTo);
+    k.finishAside();
+    return;
+  }
   SmallVector<Value> rowSizes;
   if (flat)
     for (const Expr &dim : ArrayRef(shape).drop_back())

@@ -35,8 +35,8 @@ void KernelEmitter::registerDialects(DialectRegistry &registry) {
 }
 
 KernelEmitter::KernelEmitter(MLIRContext &context, const KernelTable &table,
-                             const cuda::DeviceFacts &device)
-    : table(table), device(device), passes(&context) {
+                             const cuda::DeviceFacts &device, bool mayRoundToTf32)
+    : table(table), device(device), mayRoundToTf32(mayRoundToTf32), passes(&context) {
   registerTemplates(templates);
   context.loadAllAvailableDialects();
   passes.addPass(createCanonicalizerPass());
@@ -212,7 +212,7 @@ std::optional<DeviceKernel> KernelEmitter::emitTemplate(plan::KernelOp kernel) {
   std::optional<DeviceKernel> best;
   auto tryAll = [&](StringRef name, Operation *anchor) {
     for (TemplateFn emitTemplate : templates.lookup(name)) {
-      TemplateWriter writer(kernel, anchor, table, device, passes);
+      TemplateWriter writer(kernel, anchor, table, device, mayRoundToTf32, passes);
       auto made = emitTemplate(writer);
       if (made && fitsGrid(*made) &&
           (!best ||

@@ -180,10 +180,21 @@ void describeSteps(Work &work, const TensorMatMulConfig &config, const MatMulDem
                    double blockSteps, double steps) {
   double mmas = static_cast<double>(config.tileK) * demand.elementBytes / 32;
   double chunks = static_cast<double>(config.stageBytes()) / vectorBytes / config.threads();
+  // Loads of an operand that does not lie in whole chunks, which then pass through registers: about
+  // as much again for each as a copy takes, and two conversions and moves an element.
+  double perChunk = vectorBytes / static_cast<double>(demand.elementBytes);
+  double ofTile = static_cast<double>(config.tileK) / config.threads();
+  double loads = 0, staged = 0;
+  for (auto [extent, vector] :
+       {std::pair(config.tileM, demand.vectorA), std::pair(config.tileN, demand.vectorB)})
+    if (vector < perChunk) {
+      loads += extent * ofTile / vector;
+      staged += extent * ofTile;
+    }
   double fragments = (config.warpM + config.warpN) / 16.0;
   double products = config.warpM / 16.0 * (config.warpN / 8.0);
-  work.instructions =
-      blockSteps * config.warps() * (mmas * (products + 3 * fragments) + 8 * chunks + 24);
+  work.instructions = blockSteps * config.warps() *
+                      (mmas * (products + 3 * fragments) + 8 * (chunks + loads) + 2 * staged + 24);
   work.bytesInFlight = std::max(1, static_cast<int>(chunks * vectorBytes) * (config.stages - 1));
   work.cacheWaits = steps * std::max(1.0 / (config.stages - 1), mmas * 0.25);
 }
@@ -265,8 +276,10 @@ kiln::cuda::chooseTensorMatMul(const DeviceFacts &device, Unit unit, const MatMu
   if (device.rate(unit) == 0)
     return std::nullopt;
   int perMma = 32 / demand.elementBytes;
+  // Words that do not run along K are read one by one, from lines of at least eight chunks.
+  int leastN = demand.alongKB || demand.elementBytes != 4 ? 16 : 32;
   for (int tileM : powers(16, covering(e.m, 16)))
-    for (int tileN : powers(16, covering(e.n, 16)))
+    for (int tileN : powers(leastN, covering(e.n, leastN)))
       for (int tileK : powers(perMma, covering(e.k, perMma)))
         for (int warpM : powers(16, tileM))
           for (int warpN : powers(16, tileN))
@@ -277,6 +290,78 @@ kiln::cuda::chooseTensorMatMul(const DeviceFacts &device, Unit unit, const MatMu
                 break;
               offerMatMul(best, device, demand, config, unit);
             }
+  return best.best;
+}
+
+std::optional<Choice<NormLinearConfig>>
+kiln::cuda::chooseNormLinear(const DeviceFacts &device, const MatMulDemand &demand, bool centred) {
+  MatMulDemand whole = demand;
+  whole.maySplit = false;
+  auto product = chooseSimtMatMul(device, whole);
+  if (!product || NormLinearConfig{product->config}.sharedBytes() > device.sharedPerBlock)
+    return std::nullopt;
+  // The statistics come first: passes over the rows of a block's tile, which lie in the L2 cache
+  // when other blocks have them too, two or three instructions an element and a meeting a row.
+  const MatMulExtents &e = demand.extents;
+  NormLinearConfig config{product->config};
+  Traffic all = normLinearTraffic(config, e, centred, demand.elementBytes, demand.resultBytes),
+          alone = matMulTraffic(config.product, e, 1, demand.elementBytes, demand.elementBytes,
+                                demand.resultBytes);
+  Work statistics;
+  statistics.shape = config.launch(e);
+  statistics.registers = config.product.estimatedRegisters();
+  statistics.traffic = {all.readBytes - alone.readBytes, 0, e.m * e.k * demand.elementBytes, 0};
+  double elements = static_cast<double>(statistics.traffic.readBytes) / demand.elementBytes;
+  statistics.instructions = elements / warpLanes * (3 + 4.0 / demand.vectorA);
+  statistics.bytesInFlight = demand.vectorA * demand.elementBytes;
+  statistics.cacheWaits = static_cast<double>(config.product.tileM) /
+                          (config.threads() / warpLanes) *
+                          static_cast<double>(ceilDiv(e.k, warpLanes * demand.vectorA));
+  Prediction before = predict(device, statistics);
+  Choice<NormLinearConfig> choice{config, 1, product->group, product->prediction, 0};
+  for (auto part : {&Prediction::issue, &Prediction::fabric, &Prediction::latency})
+    choice.prediction.*part += before.*part;
+  choice.seconds = choice.prediction.seconds();
+  return choice;
+}
+
+std::optional<Choice<SkinnyMatMulConfig>>
+kiln::cuda::chooseSkinnyMatMul(const DeviceFacts &device, const MatMulDemand &demand) {
+  Best<SkinnyMatMulConfig> best;
+  const MatMulExtents &e = demand.extents;
+  int rows = static_cast<int>(e.m);
+  int widest = demand.alongKB ? std::min(demand.vectorA, demand.vectorB) : demand.vectorB;
+  for (int warps : powers(1, DeviceFacts::threadsPerBlock / warpLanes))
+    for (int vector : powers(1, widest)) {
+      SkinnyMatMulConfig config{rows, warps, vector};
+      if (!config.legal())
+        continue;
+      Work work;
+      work.shape = config.launch(e, demand.alongKB);
+      if (work.shape.sharedBytes > device.sharedPerBlock)
+        continue;
+      // Loads that are unrolled, so that they wait together.
+      int together = demand.alongKB ? 2 : 4;
+      double blocks = static_cast<double>(work.shape.blocks[0] * e.batches);
+      double steps = static_cast<double>(
+          demand.alongKB ? ceilDiv(e.k, static_cast<int64_t>(warpLanes) * vector)
+                         : ceilDiv(e.k, warps));
+      // Every block (every warp, along K) reads all of A.
+      int64_t readsOfA = work.shape.blocks[0] * (demand.alongKB ? warps : 1);
+      int64_t a = e.batches * e.m * e.k * demand.elementBytes,
+              b = e.batches * e.k * e.n * demand.elementBytes,
+              results = e.batches * e.m * e.n * demand.resultBytes;
+      work.traffic = {a * readsOfA + b, results, a + b, results};
+      work.registers = rows * (vector + 6) + vector * together + 32;
+      work.operations = 2.0 * static_cast<double>(e.batches * e.m * e.n * e.k);
+      // A vector of weights with its address, and a load and products for each row.
+      work.instructions = blocks * warps * steps * (6 + rows * (3 + vector));
+      work.bytesInFlight = together * vector * demand.elementBytes;
+      work.memoryWaits = std::ceil(steps / together);
+      Choice<SkinnyMatMulConfig> choice{config, 1, 1, predict(device, work), 0};
+      choice.seconds = choice.prediction.seconds();
+      best.offer(choice);
+    }
   return best.best;
 }
 

@@ -144,7 +144,12 @@ FailureOr<KernelFunction> kiln::buildKernelFunction(plan::KernelOp kernel, const
   };
   // An emitter that cuts work for a few wide threads is of no use to thousands
   // of narrow ones when elements can be computed one by one.
-  KernelFn emitter = entry && !(target.isDevice && entry->fallback) ? entry->kernel : nullptr;
+  bool onlyElements = llvm::all_of(kernel.getBody().front(), [&](Operation &op) {
+    const OpKernels *kernels = table.find(&op);
+    return !kernels || !kernels->kernel || kernels->fallback;
+  });
+  KernelFn emitter =
+      entry && !(target.isDevice && entry->fallback && onlyElements) ? entry->kernel : nullptr;
   auto built = attempt(emitter);
   // An emitter may decline (a form that it has no code for yet).
   if (failed(built) && emitter)

@@ -90,13 +90,17 @@ static void collectSymbols(plan::ProgramOp program, ProgramLayout &layout) {
 static void collectWeights(plan::ProgramOp program, ProgramLayout &layout) {
   for (auto constant : program.getBody().front().getOps<plan::ConstantOp>()) {
     layout.weightOf[constant.getBuffer()] = static_cast<unsigned>(layout.weights.size());
-    layout.weights.push_back({constant.getValue(), constant.getLayoutAttr()});
+    auto named = constant.getLoc()->findInstanceOf<NameLoc>();
+    layout.weights.push_back(
+        {constant.getValue(), constant.getLayoutAttr(), named ? named.getName().str() : ""});
   }
-  for (Attribute preset : program->getAttrOfType<ArrayAttr>(defaultAttr)) {
+  for (auto [preset, input] :
+       llvm::zip(program->getAttrOfType<ArrayAttr>(defaultAttr), program.getInputNames())) {
     auto value = dyn_cast<ElementsAttr>(preset);
     layout.defaultWeights.push_back(value ? static_cast<unsigned>(layout.weights.size()) : ~0u);
     if (value)
-      layout.weights.push_back({value, StringAttr::get(program.getContext(), "")});
+      layout.weights.push_back(
+          {value, StringAttr::get(program.getContext(), ""), cast<StringAttr>(input).str()});
   }
 }
 

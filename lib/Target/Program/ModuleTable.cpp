@@ -161,9 +161,9 @@ Constant *kiln::addModuleTable(plan::ProgramOp program, const ProgramLayout &lay
     launches.push_back(w.record({w.text(launch.kernel), w.text(launch.nodes)}));
     launchSteps.push_back(w.u32(launch.step));
   }
-  for (auto [i, weight] : llvm::enumerate(layout.weights))
-    weights.push_back(w.record({w.text("w" + std::to_string(i)), w.u64(weight.offset),
-                                w.u64(weight.bytes), w.u32(weight.crc32c), w.u32(0)}));
+  for (const auto &weight : layout.weights)
+    weights.push_back(w.record({w.text(weight.name), w.u64(weight.offset), w.u64(weight.bytes),
+                                w.u32(weight.crc32c), w.u32(0)}));
   for (const std::string &text : layout.constraints)
     constraints.push_back(w.text(text));
 
@@ -231,16 +231,15 @@ Constant *kiln::addDeviceTable(Constant *plan, const DeviceInfo &info, llvm::Mod
   TableWriter w(module);
   SmallVector<Constant *> kernels, images;
   for (const DeviceInfo::Kernel &kernel : info.kernels)
-    kernels.push_back(
-        w.record({w.text(kernel.name), w.u32(kernel.threads), w.u32(kernel.unitsPerBlock),
-                  w.u32(kernel.sharedBytes), w.u32(kernel.slots), w.u32(kernel.usesScratch),
-                  w.u32(kernel.hasGrid)}));
+    kernels.push_back(w.record({w.text(kernel.name), w.u32(kernel.slots), w.u32(kernel.numGrids)}));
   for (const DeviceInfo::Image &image : info.images) {
     llvm::GlobalVariable *bytes = w.global(llvm::ConstantDataArray::getString(
         w.context, image.bytes, /*AddNull=*/image.kind == KILN_MODULE_IMAGE_PTX));
     bytes->setAlignment(llvm::Align(16));
     images.push_back(w.record({w.text(image.arch), bytes, w.u64(image.bytes.size()),
-                               w.u32(image.kind), w.u32(image.kernel)}));
+                               w.u32(image.kind), w.u32(image.kernel), w.u32(image.threads),
+                               w.u32(image.unitsPerBlock), w.u32(image.sharedBytes),
+                               w.u32(image.usesScratch), w.u32(image.grid), w.u32(0)}));
   }
   return w.global(w.record({plan, w.array(kernels), w.array(images), w.u32(kernels.size()),
                             w.u32(images.size()), w.external(info.driver)}));

@@ -353,8 +353,8 @@ private:
       const ProgramLayout::DeviceLaunch &kernel =
           layout.deviceKernels->find(op.getKernel())->second;
       f.store(f.size(scratch), slots, 8 * slot++);
-      if (kernel.grid)
-        for (const Expr &blocks : *kernel.grid)
+      for (const std::array<Expr, 3> &grid : kernel.grids)
+        for (const Expr &blocks : grid)
           f.store(f.size(costs.inCaller(op, blocks)), slots, 8 * slot++);
       callService(offsetof(kiln_module_services, launch),
                   {f.argument(0), f.constant32(layout.indexOf.lookup(op)),
@@ -399,8 +399,12 @@ private:
     return LLVM::AllocaOp::create(f.b, f.loc, f.pointer, f.b.getI64Type(), f.constant(count));
   }
 
-  /// A device's launch has scratch and three numbers of blocks behind the others.
-  static constexpr size_t deviceSlots = 4;
+  /// What a device's launch has behind the others: scratch, and three numbers of
+  /// blocks for each grid.
+  size_t deviceSlots(plan::LaunchOp launch) {
+    return isDevice() ? 1 + 3 * layout.deviceKernels->find(launch.getKernel())->second.grids.size()
+                      : 0;
+  }
 
   /// Slots for the arguments of the largest launch, the dims of an output, or the
   /// buffers that a loop keeps.
@@ -409,7 +413,7 @@ private:
     program.getBody().walk([&](Operation *op) {
       if (auto launch = dyn_cast<plan::LaunchOp>(op))
         most = std::max(most, launch->getNumOperands() + launch.getSymbols().getExprs().size() +
-                                  deviceSlots);
+                                  deviceSlots(launch));
       if (auto loop = dyn_cast<plan::LoopOp>(op))
         most = std::max<size_t>(most, loop->getNumOperands());
     });

@@ -9,7 +9,7 @@
 namespace kiln::cuda {
 
 void Context::close() {
-  if (handle)
+  if (handle && !isForked())
     driver.cuDevicePrimaryCtxRelease(device);
   handle = nullptr;
 }
@@ -27,6 +27,15 @@ kiln_status_t Context::fail(CUresult result, const char *what, rt::ErrorText &er
                     symbol ? symbol : "?");
 }
 
+bool Context::isLost() const {
+  if (isForked())
+    return true;
+  Use use(*this);
+  // Every call gives an error that stays; this one waits for nothing.
+  size_t free, total;
+  return driver.cuMemGetInfo(&free, &total) != CUDA_SUCCESS;
+}
+
 int Context::attribute(CUdevice_attribute which) const {
   int value = 0;
   driver.cuDeviceGetAttribute(&value, which, device);
@@ -36,6 +45,9 @@ int Context::attribute(CUdevice_attribute which) const {
 kiln_status_t Context::open(const char *library, int wanted, const char *called,
                             rt::ErrorText &error) {
   ordinal = wanted;
+  if (!born && !guard.create())
+    return error.fail(KILN_OUT_OF_MEMORY, "no memory for a device");
+  born = guard.generation();
   name = {};
   name.append("%s", called);
   bool isSymbol;
@@ -44,7 +56,13 @@ kiln_status_t Context::open(const char *library, int wanted, const char *called,
                ? error.fail(KILN_UNSUPPORTED,
                             "the CUDA driver is too old: it has no %s (525 or newer has)", problem)
                : error.fail(KILN_UNSUPPORTED, "no CUDA driver: %s", problem);
+  const char *visible = std::getenv("CUDA_VISIBLE_DEVICES");
+  rt::TextBuilder hidden;
+  if (visible)
+    hidden.append("; CUDA_VISIBLE_DEVICES is '%s'", visible);
   if (CUresult result = driver.cuInit(0)) {
+    if (result == CUDA_ERROR_NO_DEVICE)
+      return error.fail(KILN_UNSUPPORTED, "the CUDA driver shows no device%s", hidden.get());
     const char *text = nullptr;
     driver.cuGetErrorString(result, &text);
     return error.fail(KILN_UNSUPPORTED, "the CUDA driver does not start: %s",
@@ -53,8 +71,8 @@ kiln_status_t Context::open(const char *library, int wanted, const char *called,
   int count = 0;
   driver.cuDeviceGetCount(&count);
   if (wanted >= count)
-    return error.fail(KILN_UNSUPPORTED, "there is no device cuda:%d: the driver shows %d%s", wanted,
-                      count, count ? "" : " (CUDA_VISIBLE_DEVICES may hide them)");
+    return error.fail(KILN_UNSUPPORTED, "there is no device %s: the CUDA driver shows %d%s", called,
+                      count, hidden.get());
   if (CUresult result = driver.cuDeviceGet(&device, wanted))
     return fail(result, "cuDeviceGet", error);
   if (CUresult result = driver.cuDevicePrimaryCtxRetain(&handle, device))

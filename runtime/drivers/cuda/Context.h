@@ -8,6 +8,7 @@
 #define KILN_RUNTIME_DRIVERS_CUDA_CONTEXT_H
 
 #include "DriverAPI.h"
+#include "ForkGuard.h"
 #include "Support.h"
 
 namespace kiln::cuda {
@@ -25,13 +26,19 @@ public:
 
   void close();
 
+  /// In a child of the process that opened it, where CUDA must not be called.
+  bool isForked() const { return guard.generation() != born; }
+  /// Nothing can be done with it any more: an error that stays, or a fork.
+  bool isLost() const;
+
   /// Makes the context current on this thread for a while: the caller's own is
   /// in force again afterwards.
   class Use {
   public:
     explicit Use(const Context &context)
         : context(context),
-          isCurrent(context.driver.cuCtxPushCurrent(context.handle) == CUDA_SUCCESS) {}
+          isCurrent(!context.isForked() &&
+                    context.driver.cuCtxPushCurrent(context.handle) == CUDA_SUCCESS) {}
     Use(const Use &) = delete;
     Use &operator=(const Use &) = delete;
     ~Use() {
@@ -59,6 +66,10 @@ public:
   /// As users call it: "cuda:0".
   rt::TextBuilder name;
   char deviceName[96] = "";
+
+private:
+  mutable rt::ForkGuard guard;
+  uint64_t born = 0;
 };
 
 } // namespace kiln::cuda

@@ -27,22 +27,24 @@ namespace kiln::cuda {
 // Names
 //===----------------------------------------------------------------------===//
 
-/// "cuda" or "cuda:N"; -1 for others.
-static int ordinalOf(const char *device) {
-  if (std::strncmp(device, "cuda", 4) != 0)
-    return -1;
-  device += 4;
-  if (!*device)
+/// "" or ":N"; -1 for others.
+static int ordinalBehind(const char *text) {
+  if (!*text)
     return 0;
   int ordinal = 0;
-  if (*device++ != ':' || !*device)
+  if (*text++ != ':' || !*text)
     return -1;
-  for (; *device; ++device) {
-    if (*device < '0' || *device > '9' || ordinal > 9999)
+  for (; *text; ++text) {
+    if (*text < '0' || *text > '9' || ordinal > 9999)
       return -1;
-    ordinal = 10 * ordinal + (*device - '0');
+    ordinal = 10 * ordinal + (*text - '0');
   }
   return ordinal;
+}
+
+/// "cuda" or "cuda:N"; -1 for others.
+static int ordinalOf(const char *device) {
+  return std::strncmp(device, "cuda", 4) == 0 ? ordinalBehind(device + 4) : -1;
 }
 
 /// 80 for "sm_80"; 0 for others. What follows the number ("a") is in `suffix`.
@@ -57,9 +59,29 @@ static int architectureOf(const char *text, char *suffix = nullptr, const char *
   return number;
 }
 
+namespace {
+/// "sim:sm_80" or "sim:sm_90a:N".
+struct SimulatedName {
+  explicit SimulatedName(const char *device) {
+    if (std::strncmp(device, "sim:", 4) != 0)
+      return;
+    device += 4;
+    const char *end = std::strchr(device, ':');
+    size_t length = end ? size_t(end - device) : std::strlen(device);
+    if (length >= sizeof architecture)
+      return;
+    std::memcpy(architecture, device, length);
+    ordinal = ordinalBehind(device + length);
+    isValid = architectureOf(architecture) && ordinal >= 0;
+  }
+  char architecture[16] = "";
+  int ordinal = 0;
+  bool isValid = false;
+};
+} // namespace
+
 bool CudaModel::accepts(const char *device) {
-  return !device || ordinalOf(device) >= 0 ||
-         (std::strncmp(device, "sim:", 4) == 0 && architectureOf(device + 4));
+  return !device || ordinalOf(device) >= 0 || SimulatedName(device).isValid;
 }
 
 //===----------------------------------------------------------------------===//
@@ -80,18 +102,17 @@ kiln_status_t CudaModel::create(const kiln_module_device &module, const char *de
 }
 
 CudaModel::~CudaModel() {
-  if (!context.handle)
-    return;
-  {
-    Context::Use use(context);
+  if (pool && context().handle && !context().isForked()) {
+    const DriverTable &driver = context().driver;
+    Context::Use use(context());
     for (LoadedKernel &kernel : kernels)
       if (kernel.module)
-        context.driver.cuModuleUnload(kernel.module);
+        driver.cuModuleUnload(kernel.module);
     if (weights)
-      context.driver.cuMemFree(reinterpret_cast<CUdeviceptr>(weights));
+      driver.cuMemFree(reinterpret_cast<CUdeviceptr>(weights));
   }
   if (pool)
-    rt::destroyObject(pool);
+    pool->drop();
 }
 
 /// The simulator of the architecture that is asked for.
@@ -112,32 +133,35 @@ static kiln_status_t configureSimulator(const char *library, const char *archite
              : error.fail(KILN_UNSUPPORTED, "the simulator knows no '%s'", architecture);
 }
 
-kiln_status_t CudaModel::setUp(const char *device, rt::ErrorText &error) {
-  const char *library = "libcuda.so.1";
+kiln_status_t CudaModel::openContext(const char *device, rt::ErrorText &error) {
   int ordinal = ordinalOf(device);
   isSimulator = ordinal < 0;
-  if (isSimulator) {
-    const char *given = std::getenv("KILN_CUDASIM");
-    library = given ? given : "libkiln-cudasim.so";
-    ordinal = 0;
-    text.append("%s", device);
-  } else {
+  if (!isSimulator) {
     text.append("cuda:%d", ordinal);
+    return pool->context.open("libcuda.so.1", ordinal, text.get(), error);
   }
-  if (kiln_status_t status = context.open(library, ordinal, text.get(), error))
+  const char *given = std::getenv("KILN_CUDASIM");
+  const char *library = given ? given : "libkiln-cudasim.so";
+  SimulatedName name(device);
+  text.append("%s", device);
+  if (kiln_status_t status = pool->context.open(library, name.ordinal, text.get(), error))
     return status;
-  if (isSimulator && context.architecture != architectureOf(device + 4)) {
-    // Options of the process name another one; what it asked for goes first.
-    context.close();
-    if (kiln_status_t status = configureSimulator(library, device + 4, error))
-      return status;
-    if (kiln_status_t status = context.open(library, ordinal, text.get(), error))
-      return status;
-  }
-  pool = rt::createObject<DevicePool>(context);
+  if (pool->context.architecture == architectureOf(name.architecture))
+    return KILN_OK;
+  // Options of the process name another one; what it asked for goes first.
+  pool->context.close();
+  if (kiln_status_t status = configureSimulator(library, name.architecture, error))
+    return status;
+  return pool->context.open(library, name.ordinal, text.get(), error);
+}
+
+kiln_status_t CudaModel::setUp(const char *device, rt::ErrorText &error) {
+  pool = rt::createObject<DevicePool>();
   if (!pool)
     return error.fail(KILN_OUT_OF_MEMORY, "no memory for a model on a device");
-  Context::Use use(context);
+  if (kiln_status_t status = openContext(device, error))
+    return status;
+  Context::Use use(context());
   if (kiln_status_t status = loadKernels(error))
     return status;
   return uploadWeights(error);
@@ -160,15 +184,16 @@ const kiln_module_image *CudaModel::imageOf(uint32_t kernel) const {
     } else if (image.kind == KILN_MODULE_IMAGE_PTX) {
       // The driver compiles what is for this device or an older one.
       int number = architectureOf(image.arch, nullptr, "compute_");
-      score = number <= context.architecture ? number : 0;
+      score = number <= context().architecture ? number : 0;
     } else if (image.kind == KILN_MODULE_IMAGE_CUBIN) {
       // Within a major version, newer devices run code for older ones, but not
       // code that is for one device alone.
       char suffix;
       int number = architectureOf(image.arch, &suffix);
-      if (number == context.architecture)
+      if (number == context().architecture)
         score = suffix ? 2001 : 2000;
-      else if (!suffix && number / 10 == context.architecture / 10 && number < context.architecture)
+      else if (!suffix && number / 10 == context().architecture / 10 &&
+               number < context().architecture)
         score = 1000 + number;
     }
     if (score > bestScore) {
@@ -193,8 +218,8 @@ kiln_status_t CudaModel::loadKernels(rt::ErrorText &error) {
       return error.fail(KILN_UNSUPPORTED,
                         "the artefact has no code for %s (%s): it has %s; compile with "
                         "--arch=sm_%d",
-                        isSimulator ? "the simulator" : context.deviceName, text.get(),
-                        *has.get() ? has.get() : "none", context.architecture);
+                        isSimulator ? "the simulator" : context().deviceName, text.get(),
+                        *has.get() ? has.get() : "none", context().architecture);
     }
     chosen = image;
     if (kiln_status_t status = loadKernel(i, *image, error))
@@ -204,7 +229,7 @@ kiln_status_t CudaModel::loadKernels(rt::ErrorText &error) {
              isSimulator                                       ? "module"
              : chosen && chosen->kind == KILN_MODULE_IMAGE_PTX ? "PTX"
                                                                : "cubin",
-             context.deviceName, context.architecture);
+             context().deviceName, context().architecture);
   return KILN_OK;
 }
 
@@ -212,25 +237,26 @@ kiln_status_t CudaModel::loadKernel(uint32_t index, const kiln_module_image &ima
                                     rt::ErrorText &error) {
   const kiln_module_device_kernel &spec = module.kernels[index];
   LoadedKernel &kernel = kernels[index];
+  kernel.image = &image;
   rt::TextBuilder what;
   what.append("loading kernel '%s'", spec.name);
-  if (CUresult result = context.driver.cuModuleLoadData(&kernel.module, image.bytes))
-    return context.fail(result, what.get(), error);
+  if (CUresult result = context().driver.cuModuleLoadData(&kernel.module, image.bytes))
+    return context().fail(result, what.get(), error);
   if (CUresult result =
-          context.driver.cuModuleGetFunction(&kernel.function, kernel.module, spec.name))
-    return context.fail(result, what.get(), error);
+          context().driver.cuModuleGetFunction(&kernel.function, kernel.module, spec.name))
+    return context().fail(result, what.get(), error);
   // What a block may have without being asked.
   constexpr uint32_t granted = 48 << 10;
-  if (spec.shared_bytes > granted)
-    if (CUresult result = context.driver.cuFuncSetAttribute(
+  if (image.shared_bytes > granted)
+    if (CUresult result = context().driver.cuFuncSetAttribute(
             kernel.function, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-            int(spec.shared_bytes)))
-      return context.fail(result, what.get(), error);
+            int(image.shared_bytes)))
+      return context().fail(result, what.get(), error);
   int blocks = 0;
-  if (CUresult result = context.driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
-          &blocks, kernel.function, int(spec.threads), spec.shared_bytes))
-    return context.fail(result, what.get(), error);
-  kernel.residentBlocks = uint32_t(std::max(blocks, 1)) * uint32_t(context.multiprocessors);
+  if (CUresult result = context().driver.cuOccupancyMaxActiveBlocksPerMultiprocessor(
+          &blocks, kernel.function, int(image.threads), image.shared_bytes))
+    return context().fail(result, what.get(), error);
+  kernel.residentBlocks = uint32_t(std::max(blocks, 1)) * uint32_t(context().multiprocessors);
   return KILN_OK;
 }
 
@@ -243,7 +269,7 @@ kiln_status_t CudaModel::uploadWeights(rt::ErrorText &error) {
   uint64_t size = plan.weights_size;
   if (!size)
     return KILN_OK;
-  const DriverTable &driver = context.driver;
+  const DriverTable &driver = context().driver;
   size_t free = 0, total = 0;
   CUdeviceptr to = 0;
   if (CUresult result = driver.cuMemAlloc(&to, size)) {
@@ -252,7 +278,7 @@ kiln_status_t CudaModel::uploadWeights(rt::ErrorText &error) {
                ? error.fail(KILN_OUT_OF_MEMORY,
                             "%s has no room for %llu bytes of weights: %zu of %zu bytes are free",
                             text.get(), static_cast<unsigned long long>(size), free, total)
-               : context.fail(result, "memory for weights", error);
+               : context().fail(result, "memory for weights", error);
   }
   weights = reinterpret_cast<uint8_t *>(to);
   // Two halves of pinned memory: one is filled while the other is copied.
@@ -286,7 +312,7 @@ kiln_status_t CudaModel::uploadWeights(rt::ErrorText &error) {
     driver.cuStreamDestroy(stream);
   if (pinned)
     driver.cuMemFreeHost(pinned);
-  return result == CUDA_SUCCESS ? KILN_OK : context.fail(result, "copying weights", error);
+  return result == CUDA_SUCCESS ? KILN_OK : context().fail(result, "copying weights", error);
 }
 
 kiln_status_t CudaModel::open(void *stream, rt::DeviceQueue **queue, rt::ErrorText &error) {

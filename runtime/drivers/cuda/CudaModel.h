@@ -15,6 +15,7 @@ namespace kiln::cuda {
 
 /// One kernel, loaded.
 struct LoadedKernel {
+  const kiln_module_image *image = nullptr;
   CUmodule module = nullptr;
   CUfunction function = nullptr;
   /// Blocks that run at once on the whole device: as many as have scratch memory.
@@ -32,17 +33,22 @@ public:
   kiln_status_t open(void *stream, rt::DeviceQueue **queue, rt::ErrorText &error) override;
   const char *name() override { return text.get(); }
   const char *choice() override { return why.get(); }
+  DLDevice place() override { return {kDLCUDA, context().ordinal}; }
+  bool isLost() override { return context().isLost(); }
+  bool isForked() override { return context().isForked(); }
   void destroy() override { rt::destroyObject(this); }
   ~CudaModel();
 
+  const Context &context() const { return pool->context; }
+
   const kiln_module_device &module;
-  Context context;
   DevicePool *pool = nullptr;
   uint8_t *weights = nullptr;
   rt::Array<LoadedKernel> kernels;
 
 private:
   kiln_status_t setUp(const char *device, rt::ErrorText &error);
+  kiln_status_t openContext(const char *device, rt::ErrorText &error);
   kiln_status_t loadKernels(rt::ErrorText &error);
   kiln_status_t loadKernel(uint32_t index, const kiln_module_image &image, rt::ErrorText &error);
   /// The image of a kernel that this device takes; null when there is none.

@@ -75,6 +75,7 @@ public:
   bool reserve(size_t bytes);
   void release();
   bool isReserved() const { return base != 0; }
+  bool holds(size_t bytes) const { return bytes <= size; }
   bool contains(uintptr_t address) const { return address - base < size; }
 
   /// 0 where the reservation has no such gap. New memory is poisoned.

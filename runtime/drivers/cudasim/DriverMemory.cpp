@@ -20,7 +20,8 @@ CUresult allocate(DriverState &d, CUctx_st &context, CUdeviceptr *pointer, size_
     return CUDA_ERROR_INVALID_VALUE;
   Simulator &s = simulator();
   uint64_t &used = d.usedBytes[context.device];
-  if (++s.allocations == s.options.fail_allocation || bytes > s.options.memory_bytes - used)
+  if (++s.allocations == s.options.fail_allocation || used > s.options.memory_bytes ||
+      bytes > s.options.memory_bytes - used)
     return CUDA_ERROR_OUT_OF_MEMORY;
   const uintptr_t address = s.memory.allocate(bytes, context.device);
   if (!address)

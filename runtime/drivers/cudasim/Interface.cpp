@@ -37,8 +37,7 @@ KILN_SIM_API int kilnSimConfigure(const kiln_sim_options *options) {
   // Memory that is in use stays where it is; it can be another size only when all is free.
   if (s.memory.isReserved() && d.allocations.empty())
     s.memory.release();
-  else if (s.memory.isReserved() && complete.memory_bytes * complete.device_count >
-                                        s.options.memory_bytes * s.options.device_count)
+  else if (s.memory.isReserved() && !s.memory.holds(Simulator::reservationFor(complete)))
     return -1;
   s.options = complete;
   s.device = device;

@@ -48,12 +48,7 @@ Simulator::Simulator() : options(), device() {
   }
 }
 
-bool Simulator::prepare() {
-  if (memory.isReserved())
-    return true;
-  // Twice the size: what was freed is not used again at once.
-  return memory.reserve(2 * options.memory_bytes * options.device_count);
-}
+bool Simulator::prepare() { return memory.isReserved() || memory.reserve(reservationFor(options)); }
 
 LaunchResult Simulator::runOnce(const Launch &launch, uint64_t seed, uintptr_t watched) {
   const uint64_t blocks = launch.blocks();

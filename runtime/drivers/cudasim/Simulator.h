@@ -39,6 +39,11 @@ struct Simulator {
   int run(const Launch &launch);
   /// Reserves device memory, at the first use.
   bool prepare();
+  /// Bytes of address space: twice the devices' memory, since what was freed is not
+  /// used again at once.
+  static uint64_t reservationFor(const kiln_sim_options &options) {
+    return 2 * options.memory_bytes * options.device_count;
+  }
 
 private:
   LaunchResult runOnce(const Launch &launch, uint64_t seed, uintptr_t watched = 0);

@@ -4,8 +4,8 @@ import sys
 
 from onnx import TensorProto, checker, helper, save
 
-x = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["n", 64])
-y = helper.make_tensor_value_info("y", TensorProto.FLOAT, ["n", 64])
+x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [16, 64])
+y = helper.make_tensor_value_info("y", TensorProto.FLOAT, [16, 64])
 nodes = [
     helper.make_node("Mul", ["x", "x"], ["square"], name="square"),
     helper.make_node("Sqrt", ["square"], ["y"], name="root"),

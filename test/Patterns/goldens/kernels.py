@@ -4,7 +4,8 @@
 usage: kernels.py MODELS [NAME...]        counts of each model, as counts.txt has them
        kernels.py --list MODELS NAME      the kernels of one, in order
 
-MODELS is the folder of fetched and seeded models; kilnc is looked for in PATH.
+MODELS is the folder of fetched and seeded models; kilnc is looked for in PATH. Frozen records decide (Inputs/freeze.py), with
+--default in front of all the built-in ones, which change when rules are measured again.
 """
 import glob
 import os
@@ -13,9 +14,14 @@ import subprocess
 import sys
 
 
+FROZEN = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "Inputs", "frozen")
+records = ["--records", FROZEN, "--record-device", "test-frozen-avx512"]
+
+
 def launches(path, *options):
     """Names of the ops of each launch's kernel."""
-    done = subprocess.run(["kilnc", path, "--emit=plan", "-o", "-", *options], capture_output=True, text=True)
+    command = ["kilnc", path, "--emit=plan", "-o", "-", *records, *options]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode == 3:  # refused
         return []
     done.check_returncode()
@@ -46,6 +52,8 @@ def names(models):
 
 
 def main(arguments):
+    if arguments[0] == "--default":
+        del arguments[0], records[:]
     if arguments[0] == "--list":
         print("\n".join(launches(find(arguments[1], arguments[2]), *arguments[3:])))
         return

@@ -41,8 +41,8 @@ extern "C" __global__ void __launch_bounds__(Tile::threads, 1)
   const ConvGeometry g = *at;
   using Input = Im2colNchw<float, ConvGeometry, 1, Twice>;
   using Result = NchwResult<float, ConvGeometry, 1, BiasRelu>;
-  SimtConv<Tile, 1, Input, Result>::run(w, Input{x, g}, Result{y, g, {bias, g.groups * g.filters}},
-                                        g, 4);
+  NchwConv<SimtMatMul, Tile, ConvWeights<float, 1>, Input, Result>::run(
+      w, {}, Input{x, g}, Result{y, g, {bias, g.groups * g.filters}}, g, 4);
 }
 extern "C" __global__ void __launch_bounds__(Tile::threads, 1)
     conv_3x3(const float *x, const float *w, float *y, int images, int channels, int filters,
@@ -50,7 +50,8 @@ extern "C" __global__ void __launch_bounds__(Tile::threads, 1)
   const Static3x3 g{images, 1, channels, filters, height, width, height, width};
   using Input = Im2colNchw<float, Static3x3>;
   using Result = NchwResult<float, Static3x3, 4, Relu>;
-  SimtConv<Tile, 4, Input, Result>::run(w, Input{x, g}, Result{y, g}, g, 4);
+  NchwConv<SimtMatMul, Tile, ConvWeights<float, 4>, Input, Result>::run(w, {}, Input{x, g},
+                                                                        Result{y, g}, g, 4);
 }
 extern "C" __global__ void __launch_bounds__(Tile::threads, 1)
     conv_1x1(const float *x, const float *w, float *y, int images, int channels, int filters,
@@ -58,7 +59,8 @@ extern "C" __global__ void __launch_bounds__(Tile::threads, 1)
   const Static1x1 g{images, 1, channels, filters, height, width, height, width};
   using Input = Im2colNchw<float, Static1x1, 4>;
   using Result = NchwResult<float, Static1x1, 4, Relu>;
-  SimtConv<Tile, 4, Input, Result>::run(w, Input{x, g}, Result{y, g}, g, 4);
+  NchwConv<SimtMatMul, Tile, ConvWeights<float, 4>, Input, Result>::run(w, {}, Input{x, g},
+                                                                        Result{y, g}, g, 4);
 }
 
 using Window = DepthwiseShape<8, 32, 128>;

@@ -25,6 +25,23 @@ struct Residual {
       to[i] = acc[i] + r[i];
   }
 };
+/// Matrices of [batch][row][head][column], the heads of a batch one below the other.
+struct HeadRows {
+  const float *data;
+  long heads, rows, columns;
+  __device__ __forceinline__ const float *at(long row, long col) const {
+    const long matrix = row / rows;
+    return data + ((matrix / heads * rows + row % rows) * heads + matrix % heads) * columns + col;
+  }
+};
+/// An element that is computed where it is asked for.
+struct Doubled {
+  const float *data;
+  long columns;
+  __device__ __forceinline__ float operator()(long row, long col) const {
+    return 2 * data[row * columns + col];
+  }
+};
 struct Scale {
   float by;
   __device__ __forceinline__ float operator()(float v, long, long) const { return v * by; }
@@ -51,6 +68,14 @@ KILN_SIMT(simt_64x64x16_v1, Medium, true, 1, false, 1, 1)
 KILN_SIMT(simt_64x64x16_v2_tt, Medium, false, 2, true, 2, 2)
 KILN_SIMT(simt_32x32x32_v4_nt, Small, true, 4, true, 4, 4)
 
+extern "C" __global__ void __launch_bounds__(Medium::threads, 1)
+    simt_heads(const float *a, const float *b, float *c, int heads, int m, int n, int k) {
+  using A = StridedOperand<float, true, 4, HeadRows>;
+  using B = StridedOperand<float, false, 1, Doubled>;
+  using C = RowMajorResult<float, 4, Identity<float>>;
+  SimtMatMul<Medium, A, B, C>::run(A{a, k, m, {a, heads, m, k}}, B{nullptr, n, k, {b, n}},
+                                   C{c, m, n, {}}, m, n, k, 4);
+}
 extern "C" __global__ void __launch_bounds__(Medium::threads, 1)
     simt_split(const float *a, const float *b, float *workspace, int m, int n, int k) {
   using A = StridedOperand<float, true, 4, Scale>;

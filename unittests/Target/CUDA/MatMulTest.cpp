@@ -104,6 +104,36 @@ TEST_P(SimtMatMul, ComputesAndCounts) {
 }
 INSTANTIATE_TEST_SUITE_P(Shapes, SimtMatMul, testing::ValuesIn(cases));
 
+TEST(MatMul, OperandsMayLieElsewhereOrBeComputed) {
+  const MatMulExtents e{6, 37, 36, 20};
+  const int64_t heads = 3;
+  for (unsigned seed : seeds) {
+    KernelRunner runner("MatMulKernels");
+    runner.setSeed(seed);
+    Reference reference(e, true, false, seed);
+    std::vector<float> inside(reference.a.size());
+    for (int64_t batch = 0; batch < e.batches; ++batch)
+      for (int64_t row = 0; row < e.m; ++row)
+        for (int64_t k = 0; k < e.k; ++k)
+          inside[((batch / heads * e.m + row) * heads + batch % heads) * e.k + k] =
+              reference.a[(batch * e.m + row) * e.k + k];
+    auto result = runner.allocate<float>(e.batches * e.m * e.n);
+    Launched launched =
+        runner.launch("simt_heads", matMulLaunch(medium, e, 1), runner.upload(inside),
+                      runner.upload(reference.b), result, static_cast<int>(heads),
+                      static_cast<int>(e.m), static_cast<int>(e.n), static_cast<int>(e.k));
+    EXPECT_EQ(launched.findings, "");
+    Traffic traffic = matMulTraffic(medium, e, 1, 4, 4, 4);
+    EXPECT_EQ(launched.counts.readBytes, static_cast<uint64_t>(traffic.readBytes));
+    EXPECT_EQ(launched.counts.uniqueReadBytes, static_cast<uint64_t>(traffic.uniqueReadBytes));
+    std::vector<float> got = runner.download(result);
+    for (int64_t i = 0; i < e.batches * e.m * e.n; ++i) {
+      auto [sum, magnitude] = reference.at(i / (e.m * e.n), i / e.n % e.m, i % e.n);
+      ASSERT_NEAR(got[i], 2 * sum, 2 * bound(e, magnitude)) << "element " << i;
+    }
+  }
+}
+
 TEST(MatMul, SplitKAddsTheParts) {
   const MatMulExtents e{2, 70, 68, 100};
   const int splits = 3;

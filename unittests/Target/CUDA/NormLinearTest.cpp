@@ -61,6 +61,9 @@ TEST_P(NormLinear, StoresNothingInBetween) {
       }
     }
     Traffic traffic = normLinearTraffic(config, e, centred, 4, 4);
+    // Scale and bias, with each element of each column of tiles.
+    traffic.readBytes += e.m * e.k * ceilDiv(e.n, config.product.tileN) * 8;
+    traffic.uniqueReadBytes += e.k * 8;
     EXPECT_EQ(launched.counts.readBytes, static_cast<uint64_t>(traffic.readBytes));
     EXPECT_EQ(launched.counts.writtenBytes, static_cast<uint64_t>(traffic.writtenBytes));
     EXPECT_EQ(launched.counts.uniqueReadBytes, static_cast<uint64_t>(traffic.uniqueReadBytes));

@@ -180,6 +180,35 @@ TEST(Choice, FollowsTheDeviceAndTheShape) {
   EXPECT_LT(chooseTensorMatMul(a100, Unit::f16, large)->seconds, a->seconds / 4);
 }
 
+TEST(Choice, FewRowsStreamTheirWeights) {
+  for (const DeviceFacts &device : builtInDevices())
+    for (bool alongKB : {false, true})
+      for (int64_t rows : {1, 3, SkinnyMatMulConfig::mostRows}) {
+        MatMulDemand demand{{1, rows, 1000, 2048}};
+        demand.alongKB = alongKB;
+        demand.vectorA = demand.vectorB = 4;
+        demand.maySplit = false;
+        auto skinny = chooseSkinnyMatMul(device, demand);
+        ASSERT_TRUE(skinny) << device.id << " " << rows;
+        EXPECT_TRUE(skinny->config.legal());
+        EXPECT_LE(skinny->config.launch(demand.extents, alongKB).sharedBytes,
+                  device.sharedPerBlock);
+        if (rows == 1)
+          EXPECT_LT(skinny->seconds, chooseSimtMatMul(device, demand)->seconds) << device.id;
+      }
+}
+
+TEST(Choice, OperandsThroughRegistersCostMore) {
+  MatMulDemand chunks{{1, 4096, 4096, 4096}};
+  chunks.elementBytes = chunks.resultBytes = 2;
+  chunks.vectorA = chunks.vectorB = 8;
+  MatMulDemand single = chunks;
+  single.vectorB = 1;
+  const DeviceFacts &a100 = *findDevice("a100");
+  EXPECT_GT(chooseTensorMatMul(a100, Unit::f16, single)->seconds,
+            chooseTensorMatMul(a100, Unit::f16, chunks)->seconds);
+}
+
 TEST(Choice, RowsPointwiseAndAttention) {
   for (const DeviceFacts &device : builtInDevices()) {
     for (auto [rows, columns] : {std::pair<int64_t, int64_t>{1536, 128},

@@ -38,6 +38,22 @@ KILN_TENSOR(f16_64x64x64_nt, Half64Deep, true, true, __half, BiasGelu, const flo
 KILN_TENSOR(f16_64x64x32_tn, Half64, false, false, __half, BiasGelu, const float *bias, {bias})
 KILN_TENSOR(s8_64x64x64, Bytes64, true, true, int, Identity<int>, const float *, {})
 
+/// Reads fp32 by itself: neither operand lies in memory in chunks of halves.
+struct FromFloats {
+  const float *data;
+  long columns;
+  __device__ __forceinline__ float operator()(long row, long col) const {
+    return data[row * columns + col];
+  }
+};
+extern "C" __global__ void __launch_bounds__(Half64::threads, 1)
+    f16_gathered(const float *a, const float *b, float *c, int m, int n, int k) {
+  using A = StridedOperand<float, true, 1>;
+  using B = StridedOperand<float, false, 1, FromFloats>;
+  using C = RowMajorResult<float, 1, Identity<float>>;
+  TensorMatMul<Half64, A, B, C>::run(A{a, k, m}, B{nullptr, n, k, {b, n}}, C{c, m, n, {}}, m, n, k,
+                                     2);
+}
 extern "C" __global__ void __launch_bounds__(Half64::threads, 1)
     f16_split(const __half *a, const __half *b, float *workspace, int m, int n, int k) {
   using A = StridedOperand<__half, true, 8>;

@@ -97,6 +97,32 @@ INSTANTIATE_TEST_SUITE_P(
                     HalfCase{"f16_64x64x64_nt", half64Deep, true, true, {2, 65, 68, 136}},
                     HalfCase{"f16_64x64x32_tn", half64, false, false, {1, 72, 80, 56}}));
 
+TEST(TensorMatMul, OperandsMayPassThroughRegisters) {
+  const MatMulExtents e{2, 67, 33, 45};
+  for (unsigned seed : seeds) {
+    KernelRunner runner("TensorMatMulKernels");
+    runner.setSeed(seed);
+    // Halves, so that the conversion rounds nothing.
+    auto draw = [&](int64_t count, unsigned from) {
+      return fromHalf(toHalf(randomFloats(count, from), HalfType::f16), HalfType::f16);
+    };
+    std::vector<float> a = draw(e.batches * e.m * e.k, seed),
+                       b = draw(e.batches * e.k * e.n, seed + 1);
+    auto c = runner.allocate<float>(e.batches * e.m * e.n);
+    Launched launched = runner.launch("f16_gathered", matMulLaunch(half64, e, 1), runner.upload(a),
+                                      runner.upload(b), c, static_cast<int>(e.m),
+                                      static_cast<int>(e.n), static_cast<int>(e.k));
+    expectCounts(launched, matMulTraffic(half64, e, 1, 4, 4, 4));
+    std::vector<float> got = runner.download(c);
+    for (int64_t i = 0; i < e.batches * e.m * e.n; ++i) {
+      auto [sum, magnitude] =
+          exactElement(a, b, e, true, false, i / (e.m * e.n), i / e.n % e.m, i % e.n);
+      ASSERT_NEAR(got[i], sum, (static_cast<double>(e.k) + 4) * 0x1p-23 * (magnitude + 2))
+          << "element " << i;
+    }
+  }
+}
+
 TEST(TensorMatMul, BytesAreExact) {
   const MatMulExtents e{2, 67, 72, 176};
   for (unsigned seed : seeds) {

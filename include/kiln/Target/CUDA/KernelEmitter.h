@@ -70,8 +70,9 @@ void registerTemplates(TemplateTable &table);
 
 class KernelEmitter {
 public:
+  /// `mayRoundToTf32`: products in f32 may use the tensor cores.
   KernelEmitter(mlir::MLIRContext &context, const KernelTable &table,
-                const cuda::DeviceFacts &device);
+                const cuda::DeviceFacts &device, bool mayRoundToTf32);
 
   static void registerDialects(mlir::DialectRegistry &registry);
 
@@ -87,6 +88,7 @@ private:
 
   const KernelTable &table;
   const cuda::DeviceFacts &device;
+  const bool mayRoundToTf32;
   mlir::PassManager passes;
   TemplateTable templates;
 };

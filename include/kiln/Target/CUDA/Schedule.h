@@ -18,6 +18,7 @@
 #include "lib/Target/CUDA/Kernels/Attention/Attention.config.h"
 #include "lib/Target/CUDA/Kernels/Conv/Conv.config.h"
 #include "lib/Target/CUDA/Kernels/MatMul/MatMul.config.h"
+#include "lib/Target/CUDA/Kernels/NormLinear/NormLinear.config.h"
 #include "lib/Target/CUDA/Kernels/Pointwise/Pointwise.config.h"
 #include "lib/Target/CUDA/Kernels/Reduction/Reduction.config.h"
 #include "lib/Target/CUDA/Kernels/Transpose/Transpose.config.h"
@@ -98,6 +99,12 @@ struct MatMulDemand {
 std::optional<Choice<SimtMatMulConfig>> chooseSimtMatMul(const DeviceFacts &device,
                                                          const MatMulDemand &demand);
 std::optional<Choice<TensorMatMulConfig>> chooseTensorMatMul(const DeviceFacts &device, Unit unit,
+                                                             const MatMulDemand &demand);
+/// A product of one batch whose left rows are normalised on the way.
+std::optional<Choice<NormLinearConfig>>
+chooseNormLinear(const DeviceFacts &device, const MatMulDemand &demand, bool centred);
+/// At most SkinnyMatMulConfig::mostRows rows of A, which runs along K.
+std::optional<Choice<SkinnyMatMulConfig>> chooseSkinnyMatMul(const DeviceFacts &device,
                                                              const MatMulDemand &demand);
 
 /// Rows of softmax, norms and reductions: in registers if they fit, else read again.

@@ -33,11 +33,11 @@ namespace kiln {
 struct ProgramLayout {
   /// Of the names of its functions and its table.
   std::string prefix = "kiln_generated_";
-  /// A kernel of a device: where it is in its list, and its blocks when they do
-  /// not follow from the units, over the kernel's symbols.
+  /// A kernel of a device: where it is in its list, and the blocks of its images
+  /// where they do not follow from the units, over the kernel's symbols.
   struct DeviceLaunch {
     unsigned index = 0;
-    std::optional<std::array<Expr, 3>> grid;
+    std::vector<std::array<Expr, 3>> grids;
   };
   /// The kernels are a device's.
   std::optional<llvm::StringMap<DeviceLaunch>> deviceKernels;
@@ -45,6 +45,9 @@ struct ProgramLayout {
   struct Weight {
     mlir::ElementsAttr value;
     mlir::StringAttr layout;
+    /// The initialiser's, or that of the node it was folded from; in an artefact
+    /// no two are equal.
+    std::string name;
     uint64_t offset = 0, bytes = 0;
     uint32_t crc32c = 0;
     /// Of the artefact's, which plans share.
@@ -102,13 +105,15 @@ void buildProgram(plan::ProgramOp program, const ProgramLayout &layout,
 struct DeviceInfo {
   struct Kernel {
     std::string name;
-    unsigned threads = 0, unitsPerBlock = 0, sharedBytes = 0, slots = 0;
-    bool usesScratch = false, hasGrid = false;
+    unsigned slots = 0, numGrids = 0;
   };
+  /// As kiln_module_image has them.
   struct Image {
     std::string arch;
-    unsigned kind = 0; // KILN_MODULE_IMAGE_*
-    unsigned kernel = 0;
+    unsigned kind = 0, kernel = 0;
+    unsigned threads = 0, unitsPerBlock = 0, sharedBytes = 0;
+    bool usesScratch = false;
+    unsigned grid = 0;
     std::string bytes;
   };
   std::vector<Kernel> kernels;

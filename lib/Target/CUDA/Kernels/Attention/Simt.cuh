@@ -22,22 +22,24 @@ template <int tileQ, int tileK, int headSize, int warps> struct SimtAttentionSha
 /// softmax(score(scale * q k^T)) v, never storing the scores. The score functor (a mask, say) gets
 /// (score, row, key) and the epilogue (result, row, column), where the row counts the queries of
 /// all heads of all batches. `vector` elements of a row of q, k and v are read at once.
-template <class Shape, bool causal, int vector, class Score, class Epilogue> struct SimtAttention {
+template <class Shape, bool causal, int vector, class Score, class Epilogue,
+          Undefined undefined = Undefined::nan>
+struct SimtAttention {
   static constexpr SimtAttentionConfig config = Shape::config;
   static constexpr int rows = Shape::rowsPerWarp, keysPerLane = config.tileK / warpLanes,
                        columnsPerLane = config.headSize / warpLanes;
 
-  /// `extent` rows of `columns` into shared rows of config.headSize, zeros for the rest.
-  template <class T>
-  __device__ __forceinline__ static void stage(float *to, int stride, int extent, const T *from,
-                                               long rowStride, int rowsInside, int columns,
-                                               float factor) {
+  /// `extent` rows of `columns`, from `first` on, into shared rows of config.headSize; zeros for
+  /// the rest.
+  template <class Rows>
+  __device__ __forceinline__ static void stage(float *to, int stride, int extent, const Rows &from,
+                                               int first, int rows, int columns, float factor) {
     constexpr int perRow = config.headSize / vector;
     for (int i = threadIdx.x; i < extent * perRow; i += Shape::threads) {
       const int row = i / perRow, col = i % perRow * vector;
       float value[vector];
-      if (row < rowsInside && col < columns) {
-        loadElements<vector>(value, from + row * rowStride + col);
+      if (first + row < rows && col < columns) {
+        from.load(value, first + row, col);
 #pragma unroll
         for (int j = 0; j < vector; ++j)
           value[j] *= factor;
@@ -50,10 +52,9 @@ template <class Shape, bool causal, int vector, class Score, class Epilogue> str
     }
   }
 
-  template <class T, class R>
+  template <class Q, class K, class V, class R>
   __device__ __forceinline__ static void
-  run(const AttentionTensor<const T> &q, const AttentionTensor<const T> &k,
-      const AttentionTensor<const T> &v, const AttentionTensor<R> &result,
+  run(const Q &q, const K &k, const V &v, const AttentionTensor<R> &result,
       const AttentionExtents &e, float scale, const Score &score, const Epilogue &epilogue) {
     float *queries = reinterpret_cast<float *>(dynamicShared());
     float *keys = queries + config.tileQ * config.headSize;
@@ -63,21 +64,18 @@ template <class Shape, bool causal, int vector, class Score, class Epilogue> str
     const AttentionPlace place = AttentionPlace::of<causal>(e, config.tileQ);
     const int query0 = place.query0 + warp * rows;
 
-    stage(queries, config.headSize, config.tileQ,
-          q.rows(place.batch, place.head) + place.query0 * q.rowStride, q.rowStride,
-          e.queries - place.query0, e.headSize, scale);
+    stage(queries, config.headSize, config.tileQ, q.rows(place.batch, place.head), place.query0,
+          e.queries, e.headSize, scale);
+    const typename K::Rows keyRows = k.rows(place.batch, place.keyHead);
+    const typename V::Rows valueRows = v.rows(place.batch, place.keyHead);
     float out[rows][columnsPerLane] = {};
     SoftmaxState state[rows];
 
     for (int key0 = 0; key0 < place.keys; key0 += config.tileK) {
       // Nobody reads the last tile any more.
       __syncthreads();
-      stage(keys, Shape::keyStride, config.tileK,
-            k.rows(place.batch, place.keyHead) + key0 * k.rowStride, k.rowStride, e.keys - key0,
-            e.headSize, 1);
-      stage(values, config.headSize, config.tileK,
-            v.rows(place.batch, place.keyHead) + key0 * v.rowStride, v.rowStride, e.keys - key0,
-            e.valueSize, 1);
+      stage(keys, Shape::keyStride, config.tileK, keyRows, key0, e.keys, e.headSize, 1);
+      stage(values, config.headSize, config.tileK, valueRows, key0, e.keys, e.valueSize, 1);
       __syncthreads();
 
       float scores[rows][keysPerLane];
@@ -113,17 +111,16 @@ template <class Shape, bool causal, int vector, class Score, class Epilogue> str
       accumulate(out, powers, values, lane);
     }
 
-    R *to = result.rows(place.batch, place.head);
+    const typename AttentionTensor<R>::Rows to = result.rows(place.batch, place.head);
 #pragma unroll
     for (int r = 0; r < rows; ++r) {
       const int query = query0 + r;
-      const float factor = 1.0f / state[r].sum;
 #pragma unroll
       for (int c = 0; c < columnsPerLane; ++c) {
         const int col = c * warpLanes + lane;
         if (query < e.queries && col < e.valueSize)
-          to[query * result.rowStride + col] =
-              epilogue(out[r][c] * factor, place.row0 + query, col);
+          *to.at(query, col) =
+              epilogue(average<undefined>(out[r][c], state[r], e.keys), place.row0 + query, col);
       }
     }
   }

@@ -21,8 +21,11 @@ template <class T, int tileK, int headSize, int warps, int stages_> struct Tenso
 };
 
 /// The same as SimtAttention in fp16 or bf16: scores and sums in fp32, exponentials rounded to T
-/// for the second product. headSize and valueSize are multiples of 8, rows 16-byte aligned.
-template <class Shape, bool causal, class Score, class Epilogue> struct TensorAttention {
+/// for the second product. headSize and valueSize are multiples of 8, rows of AttentionTensor
+/// 16-byte aligned.
+template <class Shape, bool causal, class Score, class Epilogue,
+          Undefined undefined = Undefined::nan>
+struct TensorAttention {
   using T = typename Shape::Stored;
   static constexpr TensorAttentionConfig config = Shape::config;
   static constexpr int stages = config.stages, tileK = config.tileK, headSize = config.headSize;
@@ -31,17 +34,29 @@ template <class Shape, bool causal, class Score, class Epilogue> struct TensorAt
   using QueryTile = SwizzledTile<Shape, config.tileQ, headSize, false>;
   using KeyTile = SwizzledTile<Shape, tileK, headSize, false>;
 
-  /// Rows of a matrix into a swizzled tile; zeros outside.
-  template <class Tile>
-  __device__ __forceinline__ static void copy(T *to, const T *from, long rowStride, int rowsInside,
+  /// Rows of a matrix, from `first` on, into a swizzled tile; zeros outside.
+  template <class Tile, class Rows>
+  __device__ __forceinline__ static void copy(T *to, const Rows &from, int first, int rows,
                                               int columns) {
 #pragma unroll
     for (int i = 0; i < Tile::perThread; ++i) {
       const int at = i * Shape::threads + static_cast<int>(threadIdx.x), row = at / Tile::chunks,
-                chunk = at % Tile::chunks;
-      const bool inside = row < rowsInside && chunk * 8 < columns;
-      cpAsync16(to + Tile::offset(row, chunk), inside ? from + row * rowStride + chunk * 8 : from,
-                inside);
+                col = at % Tile::chunks * 8;
+      copyChunk(to + Tile::offset(row, col / 8), from, first + row, col,
+                first + row < rows && col < columns);
+    }
+  }
+
+  template <class Rows>
+  __device__ __forceinline__ static void copyChunk(T *to, const Rows &from, int row, int col,
+                                                   bool inside) {
+    if constexpr (HasAddressForm<Rows>::value) {
+      cpAsync16(to, inside ? from.at(row, col) : from.at(0, 0), inside);
+    } else {
+      float value[8] = {};
+      if (inside)
+        from.load(value, row, col);
+      storeConverted(to, value);
     }
   }
 
@@ -52,30 +67,25 @@ template <class Shape, bool causal, class Score, class Epilogue> struct TensorAt
     return bits;
   }
 
-  template <class R>
+  template <class Q, class K, class V, class R>
   __device__ __forceinline__ static void
-  run(const AttentionTensor<const T> &q, const AttentionTensor<const T> &k,
-      const AttentionTensor<const T> &v, const AttentionTensor<R> &result,
+  run(const Q &q, const K &k, const V &v, const AttentionTensor<R> &result,
       const AttentionExtents &e, float scale, const Score &score, const Epilogue &epilogue) {
-    static_assert(sizeof(R) == sizeof(T), "results pass through the tile of queries");
     T *queries = reinterpret_cast<T *>(dynamicShared());
     T *ring = queries + QueryTile::elements;
     const int lane = threadIdx.x % warpLanes, warp = threadIdx.x / warpLanes;
     const AttentionPlace place = AttentionPlace::of<causal>(e, config.tileQ);
-    const T *keyRows = k.rows(place.batch, place.keyHead),
-            *valueRows = v.rows(place.batch, place.keyHead);
+    const typename K::Rows keyRows = k.rows(place.batch, place.keyHead);
+    const typename V::Rows valueRows = v.rows(place.batch, place.keyHead);
     const int tiles = (place.keys + tileK - 1) / tileK;
     auto stageOf = [&](int tile) { return ring + tile % stages * 2 * KeyTile::elements; };
     auto load = [&](int tile) {
       const int key0 = tile * tileK;
-      copy<KeyTile>(stageOf(tile), keyRows + key0 * k.rowStride, k.rowStride, e.keys - key0,
-                    e.headSize);
-      copy<KeyTile>(stageOf(tile) + KeyTile::elements, valueRows + key0 * v.rowStride, v.rowStride,
-                    e.keys - key0, e.valueSize);
+      copy<KeyTile>(stageOf(tile), keyRows, key0, e.keys, e.headSize);
+      copy<KeyTile>(stageOf(tile) + KeyTile::elements, valueRows, key0, e.keys, e.valueSize);
     };
 
-    copy<QueryTile>(queries, q.rows(place.batch, place.head) + place.query0 * q.rowStride,
-                    q.rowStride, e.queries - place.query0, e.headSize);
+    copy<QueryTile>(queries, q.rows(place.batch, place.head), place.query0, e.queries, e.headSize);
     // The queries travel with the first tile.
 #pragma unroll
     for (int i = 0; i < stages - 1; ++i) {
@@ -175,17 +185,19 @@ template <class Shape, bool causal, class Score, class Epilogue> struct TensorAt
     }
   }
 
-  /// Through the warp's own rows of the tile of queries, which it alone has read.
+  /// Results of T's size go through the warp's own rows of the tile of queries, which it alone has
+  /// read, so that they are stored in chunks; larger ones two at a time.
   template <class R>
   __device__ __forceinline__ static void
   write(const float (&out)[columnTiles][4], const SoftmaxState (&state)[2], T *queries,
         const AttentionTensor<R> &result, const AttentionExtents &e, const AttentionPlace &place,
         const Epilogue &epilogue, int warp, int lane, int row0) {
-    R *staged = reinterpret_cast<R *>(queries);
+    constexpr bool isStaged = sizeof(R) == sizeof(T);
+    [[maybe_unused]] R *staged = reinterpret_cast<R *>(queries);
+    const typename AttentionTensor<R>::Rows to = result.rows(place.batch, place.head);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int query = row0 + half * 8;
-      const float factor = 1.0f / state[half].sum;
 #pragma unroll
       for (int c = 0; c < columnTiles; ++c) {
         const int col = c * 8 + lane % 4 * 2;
@@ -193,21 +205,26 @@ template <class Shape, bool causal, class Score, class Epilogue> struct TensorAt
         if (query < e.queries && col < e.valueSize) {
 #pragma unroll
           for (int i = 0; i < 2; ++i)
-            two[i] = epilogue(out[c][half * 2 + i] * factor, place.row0 + query, col + i);
+            two[i] = epilogue(average<undefined>(out[c][half * 2 + i], state[half], e.keys),
+                              place.row0 + query, col + i);
+          if constexpr (!isStaged)
+            storeElements<2>(to.at(query, col), two);
         }
-        storeElements<2>(
-            staged + QueryTile::offset(warp * 16 + lane / 4 + half * 8, c) + lane % 4 * 2, two);
+        if constexpr (isStaged)
+          storeElements<2>(
+              staged + QueryTile::offset(warp * 16 + lane / 4 + half * 8, c) + lane % 4 * 2, two);
       }
     }
-    __syncwarp();
-    R *to = result.rows(place.batch, place.head);
+    if constexpr (isStaged) {
+      __syncwarp();
 #pragma unroll
-    for (int i = 0; i < 16 * columnTiles / warpLanes; ++i) {
-      const int at = i * warpLanes + lane, row = at / columnTiles, chunk = at % columnTiles;
-      const int query = place.query0 + warp * 16 + row;
-      if (query < e.queries && chunk * 8 < e.valueSize)
-        storeVector(to + query * result.rowStride + chunk * 8,
-                    loadVector<uint4>(staged + QueryTile::offset(warp * 16 + row, chunk)));
+      for (int i = 0; i < 16 * columnTiles / warpLanes; ++i) {
+        const int at = i * warpLanes + lane, row = at / columnTiles, chunk = at % columnTiles;
+        const int query = place.query0 + warp * 16 + row;
+        if (query < e.queries && chunk * 8 < e.valueSize)
+          storeVector(to.at(query, chunk * 8),
+                      loadVector<uint4>(staged + QueryTile::offset(warp * 16 + row, chunk)));
+      }
     }
   }
 };

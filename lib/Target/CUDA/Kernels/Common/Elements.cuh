@@ -105,6 +105,16 @@ template <int V, class T> __device__ __forceinline__ void storeElements(T *p, co
   }
 }
 
+/// The same of values in the type to compute with.
+template <int V, class T, class F>
+__device__ __forceinline__ void storeConverted(T *p, const F (&from)[V]) {
+  T converted[V];
+#pragma unroll
+  for (int i = 0; i < V; ++i)
+    converted[i] = convertTo<T>(from[i]);
+  storeElements<V>(p, converted);
+}
+
 } // namespace kiln::cuda
 
 #endif // KILN_TARGET_CUDA_KERNELS_COMMON_ELEMENTS_CUH

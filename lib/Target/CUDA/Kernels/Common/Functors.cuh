@@ -16,6 +16,12 @@
 //
 // for V neighbouring columns of a row, so that its operands are read in whole vectors.
 //
+// A prologue may also read by itself. Then the template's own pointer is not looked at, and it has
+// one of
+//
+//   const T *at(long row, long col) const           where the element lies: views with strides
+//   float operator()(long row, long col) const      the element, whatever is in front of it
+//
 //===----------------------------------------------------------------------===//
 
 #ifndef KILN_TARGET_CUDA_KERNELS_COMMON_FUNCTORS_CUH
@@ -60,6 +66,50 @@ __device__ __forceinline__ void applyFunctor(const F &f, const From (&from)[V], 
     for (int i = 0; i < V; ++i)
       to[i] = f(from[i], row, col + i);
   }
+}
+
+/// Whether a prologue finds an element's address.
+template <class F> struct HasAddressForm {
+  template <class G> static constexpr auto test(const G *g) -> decltype(g->at(0L, 0L), true) {
+    return true;
+  }
+  static constexpr bool test(...) { return false; }
+  static constexpr bool value = test(static_cast<const F *>(nullptr));
+};
+/// Whether a prologue computes an element from its place alone.
+template <class F> struct HasPlaceForm {
+  template <class G> static constexpr auto test(const G *g) -> decltype((*g)(0L, 0L), true) {
+    return true;
+  }
+  static constexpr bool test(...) { return false; }
+  static constexpr bool value = test(static_cast<const F *>(nullptr));
+};
+
+/// V neighbours of a row behind a prologue of any form; `data` + `offset` is where they lie in the
+/// matrix of the template.
+template <int V, class F, class T, class Prologue>
+__device__ __forceinline__ void loadThrough(F (&to)[V], const T *data, long offset,
+                                            const Prologue &prologue, long row, long col) {
+  if constexpr (HasAddressForm<Prologue>::value) {
+    loadElements<V>(to, prologue.at(row, col));
+  } else if constexpr (HasPlaceForm<Prologue>::value) {
+#pragma unroll
+    for (int i = 0; i < V; ++i)
+      to[i] = convertTo<F>(prologue(row, col + i));
+  } else {
+    F plain[V];
+    loadElements<V>(plain, data + offset);
+    applyFunctor<V>(prologue, plain, to, row, col);
+  }
+}
+
+/// One element of the same.
+template <class F = float, class T, class Prologue>
+__device__ __forceinline__ F elementThrough(const T *data, long offset, const Prologue &prologue,
+                                            long row, long col) {
+  F one[1];
+  loadThrough<1>(one, data, offset, prologue, row, col);
+  return one[0];
 }
 
 struct Sum {

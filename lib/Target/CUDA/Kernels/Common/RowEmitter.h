@@ -29,12 +29,6 @@ public:
   /// Chooses a configuration and declares Shape, Prologue and Epilogue; false when
   /// there is none.
   bool declare() {
-    // Of a length that only the run knows nothing is kept in registers.
-    constexpr int64_t beyondRegisters = int64_t(1) << 20;
-    choice = cuda::chooseRows(w.device, w.guess(rows), columns.constant().value_or(beyondRegisters),
-                              w.vectorOf(columns), 4, 4);
-    if (!choice || (!fits() && choice->config.rowsPerBlock != 1))
-      return false;
     auto index = [&](ElementBuilder &e, mlir::Value row, mlir::Value col) {
       Index at = w.indexOf(e, row, llvm::ArrayRef(shape).take_front(firstAxis));
       llvm::append_range(at, w.indexOf(e, col, llvm::ArrayRef(shape).drop_front(firstAxis)));
@@ -44,6 +38,13 @@ public:
     if (!made)
       return false;
     prologue = *made;
+    // Of a length that only the run knows nothing is kept in registers.
+    constexpr int64_t beyondRegisters = int64_t(1) << 20;
+    auto bytes = static_cast<int>(elementBytes(elementTypeOf(operand)));
+    choice = cuda::chooseRows(w.device, w.guess(rows), columns.constant().value_or(beyondRegisters),
+                              std::min(w.vectorOf(columns, bytes), prologue.vector), bytes, bytes);
+    if (!choice || (!fits() && choice->config.rowsPerBlock != 1))
+      return false;
     epilogue = w.epilogue("Epilogue", index);
     declareRowShape(w, choice->config);
     return !epilogue.empty();

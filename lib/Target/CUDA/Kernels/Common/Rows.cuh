@@ -52,9 +52,7 @@ template <class Shape> struct RowValues {
     for (int i = 0; i < vectors; ++i) {
       const int col = Shape::column(i);
       if (row < rows && col < columns) {
-        float plain[vector];
-        loadElements<vector>(plain, matrix + row * columns + col);
-        applyFunctor<vector>(prologue, plain, value[i], row, col);
+        loadThrough<vector>(value[i], matrix, row * columns + col, prologue, row, col);
       } else {
 #pragma unroll
         for (int j = 0; j < vector; ++j)
@@ -94,9 +92,8 @@ __device__ __forceinline__ void forEachOfRow(const T *x, long row, int columns, 
                                              const Prologue &prologue, const Use &use) {
   constexpr int vector = Shape::config.vector;
   for (int col = first + threadIdx.x * vector; col < last; col += Shape::threads * vector) {
-    float plain[vector], value[vector];
-    loadElements<vector>(plain, x + row * columns + col);
-    applyFunctor<vector>(prologue, plain, value, row, col);
+    float value[vector];
+    loadThrough<vector>(value, x, row * columns + col, prologue, row, col);
     use(col, value);
   }
 }

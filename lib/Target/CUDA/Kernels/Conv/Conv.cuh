@@ -14,19 +14,24 @@
 
 namespace kiln::cuda {
 
-/// Weights [group][filter][channel][tap] as operand A.
-template <class T, int vector> using ConvWeights = StridedOperand<T, true, vector>;
+/// Weights [group][filter][channel][tap] as operand A. The prologue's row is group * filters +
+/// filter.
+template <class T, int vector, class Prologue = Identity<float>>
+using ConvWeights = StridedOperand<T, true, vector, Prologue>;
 
-/// NCHW convolution in fp32 as an implicit product of matrices; x, y, z as matMulLaunch says for
-/// convExtents. `group` is tileOf's.
-template <class Shape, int weightVector, class Input, class Result> struct SimtConv {
-  template <class T, class Geometry>
-  __device__ __forceinline__ static void run(const T *weights, const Input &input,
-                                             const Result &result, const Geometry &g, int group) {
+/// NCHW convolution as an implicit product of matrices, SimtMatMul or TensorMatMul; x, y, z as
+/// matMulLaunch says for convExtents. `group` is tileOf's.
+template <template <class, class, class, class> class Product, class Shape, class Weights,
+          class Input, class Result>
+struct NchwConv {
+  template <class Geometry>
+  __device__ __forceinline__ static void
+  run(const typename Weights::Element *weights, const typename Weights::Prologue &prologue,
+      const Input &input, const Result &result, const Geometry &g, int group) {
     const int k = g.channels * g.kernelHeight * g.kernelWidth;
-    SimtMatMul<Shape, ConvWeights<T, weightVector>, Input, Result>::run(
-        {weights, k, g.filters}, input, result, g.filters, g.images * g.outHeight * g.outWidth, k,
-        group);
+    Product<Shape, Weights, Input, Result>::run({weights, k, g.filters, prologue}, input, result,
+                                                g.filters, g.images * g.outHeight * g.outWidth, k,
+                                                group);
   }
 };
 

@@ -6,9 +6,8 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Kiln/ops/Conv/Conv.h"
-#include "kiln/Target/CUDA/Schedule.h"
-#include "kiln/Target/CUDA/Template.h"
 #include "lib/Target/CUDA/Kernels/Conv/Conv.config.h"
+#include "lib/Target/CUDA/Kernels/MatMul/ProductEmitter.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -16,11 +15,26 @@ using namespace kiln;
 /// One or two spatial dims, fp32, in NCHW; a batch of the product is a group.
 static std::optional<DeviceKernel> emitConv(TemplateWriter &w) {
   auto op = cast<ConvOp>(w.anchor);
-  Type f32 = Float32Type::get(op.getContext());
-  std::string x = w.inputOf(op.getX()), weights = w.inputOf(op.getW());
   Shape in = shapeOf(op.getX()), kernel = shapeOf(op.getW()), out = shapeOf(op.getY());
   size_t spatial = in.size() - 2;
-  if (x.empty() || weights.empty() || !w.yieldsOne(f32) || spatial > 2)
+  if (!w.yieldsOne() || spatial > 2)
+    return std::nullopt;
+  // Rows are images and channels; filters and the channels of a group.
+  auto planes = [&](const Shape &shape) {
+    return [&](ElementBuilder &e, Value row, Value col) {
+      Index index = w.indexOf(e, row, ArrayRef(shape).take_front(2));
+      llvm::append_range(index, w.indexOf(e, col, ArrayRef(shape).drop_front(2)));
+      return index;
+    };
+  };
+  w.include("Conv/Conv.cuh");
+  auto x = w.prologue("PrologueX", op.getX(), planes(in));
+  auto weights = w.prologue("PrologueW", op.getW(), [&](ElementBuilder &e, Value row, Value col) {
+    Index index = {row};
+    llvm::append_range(index, w.indexOf(e, col, ArrayRef(kernel).drop_front()));
+    return index;
+  });
+  if (!x || !weights)
     return std::nullopt;
   Shape pads = exprsOf(op.getPads());
   int64_t groups = static_cast<int64_t>(op.getGroup());
@@ -42,25 +56,19 @@ static std::optional<DeviceKernel> emitConv(TemplateWriter &w) {
   bool isPointwise = kernelHeight.isConstant(1) && kernelWidth.isConstant(1) && strideY == 1 &&
                      strideX == 1 && padTop.isConstant(0) && padLeft.isConstant(0) &&
                      height == outHeight && width == outWidth;
-  int planeVector = w.vectorOf(pixels);
+  int planeVector = w.vectorOf(pixels),
+      bytes = static_cast<int>(elementBytes(elementTypeOf(op.getX())));
   cuda::MatMulDemand demand;
   demand.extents = {groups, w.guess(filters), w.guess(n), w.guess(k)};
-  demand.vectorA = w.vectorOf(k);
-  demand.vectorB = isPointwise ? planeVector : 1;
+  demand.vectorA = std::min(w.vectorOf(k, bytes), weights->vector);
+  demand.vectorB = isPointwise ? std::min(planeVector, x->vector) : 1;
   demand.alongKA = true;
   demand.alongKB = false;
   demand.maySplit = false;
-  auto choice = cuda::chooseSimtMatMul(w.device, demand);
-  if (!choice)
+  auto form = chooseProduct(w, elementTypeOf(op.getX()), demand);
+  if (!form)
     return std::nullopt;
-  const cuda::SimtMatMulConfig &config = choice->config;
-
-  w.include("Conv/Conv.cuh");
-  std::string functor = w.epilogue("Epilogue", [&](ElementBuilder &e, Value row, Value col) {
-    Index index = w.indexOf(e, row, ArrayRef(out).take_front(2));
-    llvm::append_range(index, w.indexOf(e, col, ArrayRef(out).drop_front(2)));
-    return index;
-  });
+  std::string functor = w.epilogue("Epilogue", planes(out));
   if (functor.empty())
     return std::nullopt;
   // What is known when compiling is static: divisions by it are multiplications.
@@ -90,20 +98,23 @@ static std::optional<DeviceKernel> emitConv(TemplateWriter &w) {
     }
   }
   w.declare("struct Geometry {\n" + statics + fields + "};");
-  w.declareShape("SimtShape",
-                 {config.tileM, config.tileN, config.tileK, config.threadM, config.threadN});
-  w.declare("using Input = kiln::cuda::Im2colNchw<float, Geometry, " +
-            std::to_string(demand.vectorB) + ">;");
-  w.declare("using Result = kiln::cuda::NchwResult<float, Geometry, " +
+  w.declare("using Weights = kiln::cuda::ConvWeights<" + weights->element + ", " +
+            std::to_string(form->vectorA) + ", " + weights->type + ">;");
+  w.declare("using Input = kiln::cuda::Im2colNchw<" + x->element + ", Geometry, " +
+            std::to_string(form->vectorB) + ", " + x->type + ">;");
+  w.declare("using Result = kiln::cuda::NchwResult<" + w.resultType() + ", Geometry, " +
             std::to_string(planeVector) + ", Epilogue>;");
-  std::string body = "  const Geometry g{" + values + "};\n" + "  kiln::cuda::SimtConv<Shape, " +
-                     std::to_string(demand.vectorA) + ", Input, Result>::run(" + weights +
-                     ", Input{" + x + ", g}, Result{out0, g, " + functor + "}, g, " +
-                     std::to_string(choice->group) + ");\n";
-  return w.finish(
-      "Conv", {{1, 1, 1}, config.threads(), config.sharedBytes()},
-      {Expr::ceilDiv(filters, config.tileM) * Expr::ceilDiv(n, config.tileN), Expr(1), groups},
-      choice->prediction.text(), body);
+  std::string body = "  const Geometry g{" + values + "};\n" +
+                     "  kiln::cuda::NchwConv<kiln::cuda::" + form->name +
+                     ", Shape, Weights, Input, Result>::run(" + weights->input + ", " +
+                     weights->functor + ",\n      Input{" + x->input + ", g, " + x->functor +
+                     "}, Result{out0, g, " + functor + "}, g" + form->arguments + ");\n";
+  DeviceKernel made = w.finish(
+      "Conv", form->shape,
+      {Expr::ceilDiv(filters, form->tileM) * Expr::ceilDiv(n, form->tileN), Expr(1), groups},
+      form->note, body);
+  made.predictedSeconds = form->seconds;
+  return made;
 }
 
 namespace kiln {

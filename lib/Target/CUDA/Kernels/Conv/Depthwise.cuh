@@ -49,7 +49,7 @@ template <class Shape, class T, class Geometry, class Prologue, class Epilogue> 
       if (static_cast<unsigned>(y) < static_cast<unsigned>(g.height) &&
           static_cast<unsigned>(x) < static_cast<unsigned>(g.width)) {
         const long col = static_cast<long>(y) * g.width + x;
-        v = prologue(convertTo<float>(input[row * g.height * g.width + col]), row, col);
+        v = elementThrough(input, row * g.height * g.width + col, prologue, row, col);
       }
       window[i] = v;
     }

@@ -23,6 +23,8 @@ struct Im2colNchw {
   static constexpr int vector = vector_;
   using Element = T;
 
+  template <class> static constexpr bool isChunked = false;
+
   const T *input;
   Geometry g;
   Prologue prologue{};
@@ -50,9 +52,7 @@ struct Im2colNchw {
     if (p.inside && k < kEnd && static_cast<unsigned>(y) < static_cast<unsigned>(g.height) &&
         static_cast<unsigned>(x) < static_cast<unsigned>(g.width)) {
       const long row = p.row + channel, col = static_cast<long>(y) * g.width + x;
-      F plain[vector_];
-      loadElements<vector_>(plain, input + row * g.height * g.width + col);
-      applyFunctor<vector_>(prologue, plain, to, row, col);
+      loadThrough<vector_>(to, input, row * g.height * g.width + col, prologue, row, col);
     } else {
 #pragma unroll
       for (int i = 0; i < vector_; ++i)
@@ -67,6 +67,7 @@ template <class T, class Geometry> struct Im2colNhwc {
   static constexpr bool alongK = true;
   static constexpr int vector = vectorBytes / static_cast<int>(sizeof(T));
   using Element = T;
+  template <class Stored> static constexpr bool isChunked = IsSame<T, Stored>::value;
 
   const T *data;
   Geometry g;

@@ -14,7 +14,7 @@ using namespace kiln;
 
 template <typename OpTy> static std::optional<DeviceKernel> emitNorm(TemplateWriter &w) {
   auto op = cast<OpTy>(w.anchor);
-  if (!w.yieldsOne(Float32Type::get(op.getContext())))
+  if (!w.yieldsOne())
     return std::nullopt;
   RowEmitter rows(w, op.getX(), static_cast<size_t>(op.getAxis()));
   w.include("LayerNorm/LayerNorm.cuh");

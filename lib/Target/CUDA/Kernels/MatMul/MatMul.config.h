@@ -118,14 +118,22 @@ struct TensorMatMulConfig {
 
 /// At most a few rows: the weights stream through once and every row is computed at the same time.
 struct SkinnyMatMulConfig {
-  /// Rows at most; columns are taken in vectors of `vector` by each lane.
+  static constexpr int mostRows = 16;
+  /// Rows at most; columns (elements of K, where B runs along it) are taken in vectors of `vector`
+  /// by each lane.
   int rows, warps, vector;
   constexpr int threads() const { return warps * warpLanes; }
   constexpr int tileN() const { return warpLanes * vector; }
   /// The partial sums of the warps.
   constexpr int sharedBytes() const { return warps * rows * tileN() * 4; }
+  /// A warp a column where B runs along K, else a block tileN columns.
+  constexpr LaunchShape launch(const MatMulExtents &e, bool alongK) const {
+    return {{ceilDiv(e.n, alongK ? warps : tileN()), 1, e.batches},
+            threads(),
+            alongK ? 0 : sharedBytes()};
+  }
   constexpr bool legal() const {
-    return rows >= 1 && rows <= 16 && warps >= 1 && warps <= 32 &&
+    return rows >= 1 && rows <= mostRows && warps >= 1 && warps <= 32 &&
            (vector == 1 || vector == 2 || vector == 4) && rows * vector <= 32;
   }
 };

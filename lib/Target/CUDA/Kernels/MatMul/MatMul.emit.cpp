@@ -6,55 +6,47 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Kiln/ops/MatMul/MatMul.h"
-#include "kiln/Target/CUDA/Schedule.h"
-#include "kiln/Target/CUDA/Template.h"
+#include "lib/Target/CUDA/Kernels/MatMul/ProductEmitter.h"
 
 using namespace mlir;
 using namespace kiln;
 
-/// How the batches of an operand are found.
-enum class Batches { Each, Shared };
-
-static std::optional<Batches> batchesOf(ArrayRef<Expr> operand, ArrayRef<Expr> result) {
-  if (llvm::all_of(operand, [](const Expr &dim) { return dim.isConstant(1); }))
-    return Batches::Shared;
-  if (operand == result)
-    return Batches::Each;
-  return std::nullopt;
-}
+/// Batches are a dim of the grid.
+static constexpr int64_t mostBatches = 65535;
 
 static std::optional<DeviceKernel> emitMatMul(TemplateWriter &w) {
   auto op = cast<MatMulOp>(w.anchor);
-  Type f32 = Float32Type::get(op.getContext());
-  std::string a = w.inputOf(op.getA()), b = w.inputOf(op.getB());
-  if (a.empty() || b.empty() || !w.yieldsOne(f32))
+  if (!w.yieldsOne() || w.rowsBefore())
     return std::nullopt;
-  Shape shapeA = shapeOf(op.getA()), shapeB = shapeOf(op.getB()), shape = shapeOf(op.getY());
-  auto batchA = batchesOf(ArrayRef(shapeA).drop_back(2), ArrayRef(shape).drop_back(2));
-  auto batchB = batchesOf(ArrayRef(shapeB).drop_back(2), ArrayRef(shape).drop_back(2));
-  if (!batchA || !batchB)
+  Shape shape = shapeOf(op.getY());
+  ArrayRef<Expr> outer = ArrayRef(shape).drop_back(2);
+  w.include("MatMul/MatMul.cuh");
+  auto a = describeSide(w, "A", op.getA(), !op.getTransA(), outer);
+  auto b = describeSide(w, "B", op.getB(), op.getTransB(), outer);
+  if (!a || !b)
     return std::nullopt;
-  bool transA = op.getTransA(), transB = op.getTransB();
-  Expr m = shape[shape.size() - 2], n = shape.back(), k = shapeA[shapeA.size() - (transA ? 2 : 1)],
-       batches = elementCount(ArrayRef(shape).drop_back(2));
+  Expr m = shape[shape.size() - 2], n = shape.back(), k = a->alongK ? a->columns : a->rows,
+       batches = elementCount(outer);
   // Batches that share the right side are rows of one product.
-  if (*batchB == Batches::Shared && *batchA == Batches::Each && !transA) {
+  if (b->isShared && a->isEach && a->alongK) {
     m = m * batches;
     batches = Expr(1);
   }
+  if (batches.constant().value_or(1) > mostBatches)
+    return std::nullopt;
   cuda::MatMulDemand demand;
   demand.extents = {w.guess(batches), w.guess(m), w.guess(n), w.guess(k)};
-  demand.alongKA = !transA;
-  demand.alongKB = transB;
-  demand.vectorA = w.vectorOf(transA ? m : k);
-  demand.vectorB = w.vectorOf(transB ? k : n);
+  demand.alongKA = a->alongK;
+  demand.alongKB = b->alongK;
+  demand.vectorA = a->vector;
+  demand.vectorB = b->vector;
   demand.maySplit = false;
-  auto choice = cuda::chooseSimtMatMul(w.device, demand);
-  if (!choice)
+  bool isSkinny = a->alongK && m.constant() && *m.constant() >= 1 &&
+                  *m.constant() <= cuda::SkinnyMatMulConfig::mostRows;
+  auto form = chooseProduct(w, elementTypeOf(op.getA()), demand, isSkinny);
+  if (!form)
     return std::nullopt;
-  const cuda::SimtMatMulConfig &config = choice->config;
-
-  w.include("MatMul/MatMul.cuh");
+  a->vector = form->vectorA, b->vector = form->vectorB;
   std::string functor = w.epilogue("Epilogue", [&](ElementBuilder &e, Value row, Value col) {
     Index index = w.indexOf(e, row, ArrayRef(shape).drop_back());
     index.push_back(col);
@@ -62,28 +54,21 @@ static std::optional<DeviceKernel> emitMatMul(TemplateWriter &w) {
   });
   if (functor.empty())
     return std::nullopt;
-  auto operand = [&](StringRef name, bool alongK, int vector, Batches each) {
-    w.declare("using " + name + " = kiln::cuda::StridedOperand<float, " +
-              (alongK ? "true" : "false") + ", " + Twine(vector) +
-              ", kiln::cuda::Identity<float>, kiln::cuda::" +
-              (each == Batches::Each ? "EachBatch" : "SharedByBatches") + ">;");
-  };
-  w.declareShape("SimtShape",
-                 {config.tileM, config.tileN, config.tileK, config.threadM, config.threadN});
-  operand("A", !transA, demand.vectorA, *batchA);
-  operand("B", transB, demand.vectorB, *batchB);
-  w.declare("using Result = kiln::cuda::RowMajorResult<float, " + std::to_string(w.vectorOf(n)) +
-            ", Epilogue>;");
-  std::string M = w.sizeText(m), N = w.sizeText(n), K = w.sizeText(k);
-  std::string body = "  const int64_t m = " + M + ", n = " + N + ", k = " + K + ";\n" +
-                     "  kiln::cuda::SimtMatMul<Shape, A, B, Result>::run(A{" + a + ", " +
-                     (transA ? "m, k" : "k, m") + "}, B{" + b + ", " + (transB ? "k, n" : "n, k") +
-                     "},\n      Result{out0, m, n, " + functor + "}, int(m), int(n), int(k), " +
-                     std::to_string(choice->group) + ");\n";
-  return w.finish(
-      "MatMul", {{1, 1, 1}, config.threads(), config.sharedBytes()},
-      {Expr::ceilDiv(m, config.tileM) * Expr::ceilDiv(n, config.tileN), Expr(1), batches},
-      choice->prediction.text(), body);
+  w.declare("using A = " + a->type() + ";");
+  w.declare("using B = " + b->type() + ";");
+  w.declare("using Result = kiln::cuda::RowMajorResult<" + w.resultType() + ", " +
+            std::to_string(std::min(w.vectorOf(n), form->vectorOfResult)) + ", Epilogue>;");
+  std::string body = "  const int64_t m = " + w.sizeText(m) + ", n = " + w.sizeText(n) +
+                     ", k = " + w.sizeText(k) + ";\n" + "  kiln::cuda::" + form->name +
+                     "<Shape, A, B, Result>::run(\n      A" + a->value() + ",\n      B" +
+                     b->value() + ",\n      Result{out0, m, n, " + functor +
+                     "}, int(m), int(n), int(k)" + form->arguments + ");\n";
+  DeviceKernel made =
+      w.finish("MatMul", form->shape,
+               {Expr::ceilDiv(m, form->tileM) * Expr::ceilDiv(n, form->tileN), Expr(1), batches},
+               form->note, body);
+  made.predictedSeconds = form->seconds;
+  return made;
 }
 
 namespace kiln {

@@ -29,13 +29,15 @@ struct SharedByBatches {
 /// A matrix in memory, contiguous along K or along the outer axis, `stride` elements from one line
 /// to the next. `vector_` elements along the contiguous axis are loaded at once: lines start at
 /// multiples of it, and the contiguous extent is one (widestVector of Common/Config.h).
-/// The prologue's (row, col) is the place in the stored matrix, all batches one below the other.
-template <class T, bool alongK_, int vector_, class Prologue = Identity<float>,
+/// The prologue's (row, col) is the place in the stored matrix, all batches one below the other;
+/// one that reads by itself stands for an operand that is not stored as such.
+template <class T, bool alongK_, int vector_, class Prologue_ = Identity<float>,
           class Batch = EachBatch>
 struct StridedOperand {
   static constexpr bool alongK = alongK_;
   static constexpr int vector = vector_;
   using Element = T;
+  using Prologue = Prologue_;
 
   const T *data;
   long stride;
@@ -59,9 +61,7 @@ struct StridedOperand {
   __device__ __forceinline__ void load(F (&to)[vector_], const Position &p, int k, int kEnd) const {
     if (p.inside && k < kEnd) {
       long row = p.line + (alongK ? p.outer : k), col = alongK ? k : p.outer;
-      F plain[vector_];
-      loadElements<vector_>(plain, data + row * stride + col);
-      applyFunctor<vector_>(prologue, plain, to, row, col);
+      loadThrough<vector_>(to, data, row * stride + col, prologue, row, col);
     } else {
 #pragma unroll
       for (int i = 0; i < vector_; ++i)
@@ -69,11 +69,20 @@ struct StridedOperand {
     }
   }
 
-  /// The 16 bytes at (position, k) for an asynchronous copy, null outside: those become zeros.
+  /// Whether elements of type `Stored` lie in memory in whole chunks of 16 bytes.
+  template <class Stored>
+  static constexpr bool isChunked =
+      IsSame<T, Stored>::value && vector_ * sizeof(T) == vectorBytes &&
+      (IsSame<Prologue, Identity<float>>::value || HasAddressForm<Prologue>::value);
+  /// The chunk at (position, k) for an asynchronous copy, null outside: those become zeros.
   __device__ __forceinline__ const T *chunk(const Position &p, int k, int kEnd) const {
     if (!p.inside || k >= kEnd)
       return nullptr;
-    return data + (p.line + (alongK ? p.outer : k)) * stride + (alongK ? k : p.outer);
+    const long row = p.line + (alongK ? p.outer : k), col = alongK ? k : p.outer;
+    if constexpr (HasAddressForm<Prologue>::value)
+      return prologue.at(row, col);
+    else
+      return data + row * stride + col;
   }
 };
 

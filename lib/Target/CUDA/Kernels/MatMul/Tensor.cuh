@@ -73,8 +73,9 @@ template <class Shape, int lines, int lineElements, bool byWord> struct Swizzled
   }
 };
 
-/// One operand's way into a stage, by asynchronous copies. Tiles of an operand that runs along K
-/// have lines of K; else lines of the outer axis.
+/// One operand's way into a stage: by asynchronous copies where it lies in memory in whole chunks,
+/// else through registers. Tiles of an operand that runs along K have lines of K; else lines of the
+/// outer axis.
 template <class Shape, int outerExtent, class Operand> struct CopiedTile {
   static constexpr int tileK = Shape::config.tileK;
   static constexpr bool alongK = Operand::alongK;
@@ -84,7 +85,12 @@ template <class Shape, int outerExtent, class Operand> struct CopiedTile {
       SwizzledTile<Shape, alongK ? outerExtent : tileK, alongK ? tileK : outerExtent, byWord>;
   static constexpr int elements = Tile::elements;
 
+  static constexpr bool isChunked = Operand::template isChunked<typename Shape::Stored>;
+  /// Elements of a chunk that are loaded at once.
+  static constexpr int part = Operand::vector < Tile::perChunk ? Operand::vector : Tile::perChunk;
+
   typename Operand::Position position[Tile::perThread];
+  int batch, outer0, outerEnd;
 
   __device__ __forceinline__ static int line(int i) {
     return (i * Shape::threads + static_cast<int>(threadIdx.x)) / Tile::chunks;
@@ -96,8 +102,11 @@ template <class Shape, int outerExtent, class Operand> struct CopiedTile {
     return alongK ? line(i) : chunk(i) * Tile::perChunk;
   }
 
-  __device__ __forceinline__ void begin(const Operand &operand, int batch, int outer0,
-                                        int outerEnd) {
+  __device__ __forceinline__ void begin(const Operand &operand, int batch_, int outer0_,
+                                        int outerEnd_) {
+    batch = batch_;
+    outer0 = outer0_;
+    outerEnd = outerEnd_;
 #pragma unroll
     for (int i = 0; i < Tile::perThread; ++i)
       position[i] = operand.position(batch, outer0 + outerOf(i), outerEnd);
@@ -107,9 +116,25 @@ template <class Shape, int outerExtent, class Operand> struct CopiedTile {
 #pragma unroll
     for (int i = 0; i < Tile::perThread; ++i) {
       const int k = k0 + (alongK ? chunk(i) * Tile::perChunk : line(i));
-      const typename Shape::Stored *from = operand.chunk(position[i], k, kEnd);
-      cpAsync16(stage + Tile::offset(line(i), chunk(i)), from ? from : operand.data,
-                from != nullptr);
+      typename Shape::Stored *to = stage + Tile::offset(line(i), chunk(i));
+      if constexpr (isChunked) {
+        const typename Shape::Stored *from = operand.chunk(position[i], k, kEnd);
+        cpAsync16(to, from ? from : operand.data, from != nullptr);
+      } else {
+        typename Shape::Accumulator value[Tile::perChunk];
+#pragma unroll
+        for (int j = 0; j < Tile::perChunk; j += part) {
+          typename Shape::Accumulator some[part];
+          if constexpr (alongK)
+            operand.load(some, position[i], k + j, kEnd);
+          else // Positions of all parts would take too many registers.
+            operand.load(some, operand.position(batch, outer0 + outerOf(i) + j, outerEnd), k, kEnd);
+#pragma unroll
+          for (int s = 0; s < part; ++s)
+            value[j + s] = some[s];
+        }
+        storeConverted(to, value);
+      }
     }
   }
 };

@@ -27,14 +27,13 @@ struct NormLinearConfig {
   }
 };
 
-/// Each column of tiles reads its rows again for the statistics (twice if centred), and scale and
-/// bias with each element: from the caches, where rows of a tile fit.
+/// Each column of tiles reads its rows again for the statistics (twice if centred): from the caches,
+/// where rows of a tile fit. What functors read comes on top.
 constexpr Traffic normLinearTraffic(const NormLinearConfig &config, const MatMulExtents &e,
                                     bool centred, int elementBytes, int resultBytes) {
   Traffic t = matMulTraffic(config.product, e, 1, elementBytes, elementBytes, resultBytes);
   int64_t passes = e.m * e.k * ceilDiv(e.n, config.product.tileN);
-  t.readBytes += passes * (elementBytes * (centred ? 2 : 1) + 8);
-  t.uniqueReadBytes += e.k * 8;
+  t.readBytes += passes * elementBytes * (centred ? 2 : 1);
   return t;
 }
 

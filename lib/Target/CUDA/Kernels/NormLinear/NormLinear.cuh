@@ -19,19 +19,18 @@ template <int tileM, int tileN, int tileK, int threadM, int threadN> struct Norm
   static constexpr int threads = config.threads(), sharedBytes = config.sharedBytes();
 };
 
-/// Rows of a matrix as operand A of a product, each element
-/// activation((x - mean) * factor * scale[k] + bias[k]). `statistics` holds (mean, factor) of the
-/// rows from `row0` on. Scale and bias are fp32.
-template <class T, int vector_, class Activation> struct NormalizedOperand {
+/// Rows of a matrix as operand A of a product, each element change((x - mean) * factor).
+/// `statistics` holds (mean, factor) of the rows from `row0` on.
+template <class T, int vector_, class Prologue, class Change> struct NormalizedOperand {
   static constexpr bool alongK = true;
   static constexpr int vector = vector_;
 
   const T *data;
   long columns;
-  const float *scale, *bias;
   const float *statistics;
   int row0;
-  Activation activation;
+  Prologue prologue;
+  Change change;
 
   struct Position {
     long row;
@@ -48,14 +47,12 @@ template <class T, int vector_, class Activation> struct NormalizedOperand {
   __device__ __forceinline__ void load(float (&to)[vector_], const Position &p, int k,
                                        int kEnd) const {
     if (p.inside && k < kEnd) {
-      float x[vector_], s[vector_], b[vector_];
-      loadElements<vector_>(x, data + p.row * columns + k);
-      loadElements<vector_>(s, scale + k);
-      loadElements<vector_>(b, bias + k);
+      float x[vector_];
+      loadThrough<vector_>(x, data, p.row * columns + k, prologue, p.row, k);
 #pragma unroll
       for (int i = 0; i < vector_; ++i)
-        x[i] = fmaf((x[i] - p.mean) * p.factor, s[i], b[i]);
-      applyFunctor<vector_>(activation, x, to, p.row, k);
+        x[i] = (x[i] - p.mean) * p.factor;
+      applyFunctor<vector_>(change, x, to, p.row, k);
     } else {
 #pragma unroll
       for (int i = 0; i < vector_; ++i)
@@ -64,30 +61,33 @@ template <class T, int vector_, class Activation> struct NormalizedOperand {
   }
 };
 
-/// result = epilogue(activation(norm(x)) * b): LayerNorm, or RMSNorm without `centred`. The
-/// activation's (row, col) is the place in x. Grid as matMulLaunch of one batch says.
-template <class Shape, bool centred, int vector, class Activation, class B, class Result>
+/// result = epilogue(change(norm(prologue(x))) * b): the norm of LayerNorm, or of RMSNorm without
+/// `centred`; scale, bias and activation are the change's. The prologue's and the change's (row, col)
+/// is the place in x. Grid as matMulLaunch of one batch says.
+template <class Shape, bool centred, int vector, class Prologue, class Change, class B,
+          class Result>
 struct NormLinear {
   static constexpr SimtMatMulConfig config = Shape::Product::config;
   static constexpr int warps = Shape::threads / warpLanes;
 
   /// One lane's part of a row, in vectors; `use` gets each element.
   template <class T, class Use>
-  __device__ __forceinline__ static void ofRow(const T *row, int columns, const Use &use) {
+  __device__ __forceinline__ static void ofRow(const T *x, long row, int columns,
+                                               const Prologue &prologue, const Use &use) {
     const int lane = threadIdx.x % warpLanes;
     for (int k = lane * vector; k < columns; k += warpLanes * vector) {
-      float x[vector];
-      loadElements<vector>(x, row + k);
+      float part[vector];
+      loadThrough<vector>(part, x, row * columns + k, prologue, row, k);
 #pragma unroll
       for (int i = 0; i < vector; ++i)
-        use(x[i]);
+        use(part[i]);
     }
   }
 
   template <class T>
   __device__ __forceinline__ static void
-  run(const T *x, const float *scale, const float *bias, float epsilon, const B &b,
-      const Result &result, int m, int n, int k, int group, const Activation &activation) {
+  run(const T *x, float epsilon, const B &b, const Result &result, int m, int n, int k, int group,
+      const Prologue &prologue, const Change &change) {
     float *statistics = reinterpret_cast<float *>(dynamicShared() + Shape::Product::sharedBytes);
     const int row0 = tileOf(blockIdx.x, (m + config.tileM - 1) / config.tileM,
                             (n + config.tileN - 1) / config.tileN, group)
@@ -96,13 +96,13 @@ struct NormLinear {
     const float count = static_cast<float>(k);
     // A warp a row; rows outside have no statistics and nobody asks for them.
     for (int i = threadIdx.x / warpLanes; i < config.tileM && row0 + i < m; i += warps) {
-      const T *row = x + static_cast<long>(row0 + i) * k;
+      const long row = row0 + i;
       float mean = 0, squares = 0;
       if constexpr (centred) {
-        ofRow(row, k, [&](float v) { mean += v; });
+        ofRow(x, row, k, prologue, [&](float v) { mean += v; });
         mean = warpReduce(mean, Sum{}) / count;
       }
-      ofRow(row, k, [&](float v) { squares = fmaf(v - mean, v - mean, squares); });
+      ofRow(x, row, k, prologue, [&](float v) { squares = fmaf(v - mean, v - mean, squares); });
       squares = warpReduce(squares, Sum{});
       if (threadIdx.x % warpLanes == 0) {
         const float two[2] = {mean, 1.0f / sqrtf(squares / count + epsilon)};
@@ -110,9 +110,9 @@ struct NormLinear {
       }
     }
     __syncthreads();
-    using A = NormalizedOperand<T, vector, Activation>;
+    using A = NormalizedOperand<T, vector, Prologue, Change>;
     SimtMatMul<typename Shape::Product, A, B, Result>::run(
-        A{x, k, scale, bias, statistics, row0, activation}, b, result, m, n, k, group);
+        A{x, k, statistics, row0, prologue, change}, b, result, m, n, k, group);
   }
 };
 

@@ -58,7 +58,7 @@ static std::optional<DeviceKernel> emitMatrix(TemplateWriter &w, Value result, s
   ArrayRef<Expr> rowDims = ArrayRef(shape).take_front(split),
                  columnDims = ArrayRef(shape).drop_front(split);
 
-  SmallVector<TemplateWriter::FunctorParameter> parameters;
+  SmallVector<TemplateWriter::Parameter> parameters;
   ElementBuilder types(b, w.kernel.getLoc(), w.table);
   for (auto [i, input] : llvm::enumerate(region.getArguments()))
     parameters.push_back({types.codeType(elementTypeOf(input)), "v" + std::to_string(i)});

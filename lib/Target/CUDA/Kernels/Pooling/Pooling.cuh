@@ -63,7 +63,7 @@ struct Pooling {
         count += inside || countPadding;
         if (inside) {
           const long col = static_cast<long>(y0) * g.width + x0;
-          window.add(prologue(convertTo<float>(x[plane * g.height * g.width + col]), plane, col));
+          window.add(elementThrough(x, plane * g.height * g.width + col, prologue, plane, col));
         }
       }
     }

@@ -34,9 +34,8 @@ template <class Shape, class Acc, class Op, class Prologue, class Epilogue> stru
     constexpr int step = Shape::config.threadsPerRow * vector;
     if (row < rows) {
       for (int col = first + Shape::column(0); col < last; col += step) {
-        Acc plain[vector], value[vector];
-        loadElements<vector>(plain, x + row * columns + col);
-        applyFunctor<vector>(prologue, plain, value, row, col);
+        Acc value[vector];
+        loadThrough<vector>(value, x, row * columns + col, prologue, row, col);
 #pragma unroll
         for (int j = 0; j < vector; ++j)
           total = op(total, value[j]);
@@ -66,7 +65,7 @@ template <int warps, class Acc, class Op, class Prologue, class Epilogue> struct
     if (col < columns)
       for (int i = blockIdx.y * warps + warp; i < length; i += gridDim.y * warps) {
         const long row = outer * length + i;
-        total = op(total, prologue(convertTo<Acc>(x[row * columns + col]), row, col));
+        total = op(total, elementThrough<Acc>(x, row * columns + col, prologue, row, col));
       }
     perWarp[warp][lane] = total;
     __syncthreads();
@@ -125,7 +124,7 @@ template <bool smallest, bool takeLast, class Prologue> struct ArgReduce {
       return;
     Best best;
     for (int i = lane; i < length; i += warpLanes)
-      best.add(prologue(convertTo<float>(x[row * length + i]), row, i), i);
+      best.add(elementThrough(x, row * length + i, prologue, row, i), i);
     // A lane without an element takes the place of lane 0's, which has one.
     const float first = __shfl_sync(0xffffffffu, best.value, 0);
     const float value = warpReduce(best.place < 0 ? first : best.value, Stronger{});
@@ -147,7 +146,7 @@ template <bool smallest, bool takeLast, class Prologue> struct ArgReduce {
     Best best;
     for (int i = 0; i < length; ++i) {
       const long row = outer * length + i;
-      best.add(prologue(convertTo<float>(x[row * columns + col]), row, col), i);
+      best.add(elementThrough(x, row * columns + col, prologue, row, col), i);
     }
     result[index] = best.place;
   }

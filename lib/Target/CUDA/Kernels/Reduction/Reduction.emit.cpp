@@ -77,8 +77,8 @@ static std::optional<DeviceKernel> emitReduction(TemplateWriter &w, StringRef co
     made.predictedSeconds = choice->seconds;
     return made;
   }
-  auto choice =
-      cuda::chooseRows(w.device, w.guess(outer), w.guess(length), w.vectorOf(length), 4, 4);
+  auto choice = cuda::chooseRows(w.device, w.guess(outer), w.guess(length),
+                                 std::min(w.vectorOf(length), prologue->vector), 4, 4);
   if (!choice)
     return std::nullopt;
   const cuda::RowConfig &c = choice->config;

@@ -185,13 +185,13 @@ template <bool logarithm, class Prologue, class Epilogue> struct SoftmaxColumns 
     SoftmaxState state;
     for (int i = 0; i < length; ++i) {
       const long row = outer * length + i;
-      state.add(prologue(convertTo<float>(x[row * inner + col]), row, col));
+      state.add(elementThrough(x, row * inner + col, prologue, row, col));
     }
     const SoftmaxScale<logarithm> scale(state);
     for (int i = 0; i < length; ++i) {
       const long row = outer * length + i;
       y[row * inner + col] =
-          epilogue(scale(prologue(convertTo<float>(x[row * inner + col]), row, col)), row, col);
+          epilogue(scale(elementThrough(x, row * inner + col, prologue, row, col)), row, col);
     }
   }
 };

@@ -55,7 +55,7 @@ template <typename OpTy> static std::optional<DeviceKernel> emitSoftmax(Template
   auto op = cast<OpTy>(w.anchor);
   Shape shape = shapeOf(op.getX());
   auto axis = static_cast<size_t>(op.getAxis());
-  if (!w.yieldsOne(Float32Type::get(op.getContext())))
+  if (!w.yieldsOne())
     return std::nullopt;
   if (axis + 1 != shape.size())
     return emitColumns(w, op.getX(), axis, std::is_same_v<OpTy, LogSoftmaxOp>);

@@ -35,7 +35,7 @@ private:
   /// A functor of (batch, row, col) and, before them, `more`; `body` gets the
   /// result's index.
   std::optional<TemplateWriter::FreeFunctor> functor(
-      StringRef name, SmallVector<TemplateWriter::FunctorParameter> more,
+      StringRef name, SmallVector<TemplateWriter::Parameter> more,
       function_ref<Value(KernelBuilder &k, ElementBuilder &e, ValueRange given, ArrayRef<Value> at)>
           body);
 
@@ -56,7 +56,7 @@ std::optional<Permuted> TransposeEmitter::find() {
       return std::nullopt;
   }
   auto inputs = w.kernel.getBody().front().getArguments();
-  SmallVector<TemplateWriter::FunctorParameter> parameters;
+  SmallVector<TemplateWriter::Parameter> parameters;
   for (size_t i = 0; i < shape.size(); ++i)
     parameters.push_back({b.getIndexType(), "i" + std::to_string(i)});
   std::optional<Permuted> found;
@@ -82,7 +82,7 @@ std::optional<Permuted> TransposeEmitter::find() {
 }
 
 std::optional<TemplateWriter::FreeFunctor> TransposeEmitter::functor(
-    StringRef name, SmallVector<TemplateWriter::FunctorParameter> more,
+    StringRef name, SmallVector<TemplateWriter::Parameter> more,
     function_ref<Value(KernelBuilder &k, ElementBuilder &e, ValueRange given, ArrayRef<Value> at)>
         body) {
   size_t first = more.size();
