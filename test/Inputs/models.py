@@ -268,13 +268,27 @@ MODELS = {
             node("Add", ["a", "column"], ["b"]),
             node("Sub", ["b", "z"], ["c"]),
             node("Mul", ["c", "one"], ["y"]),
+            node("Less", ["x", "z"], ["less"]),
+            node("QuantizeLinear", ["z", "scale", "zero"], ["bytes"]),
         ],
         [value("x", FLOAT, [1200, 1536]), value("z", FLOAT, [1200, 1536]), value("column", FLOAT, [1200, 1])],
-        [value("y", FLOAT, [1200, 1536])],
+        [
+            value("y", FLOAT, [1200, 1536]),
+            value("less", BOOL, [1200, 1536]),
+            value("bytes", UINT8, [1200, 1536]),
+        ],
         [
             tensor("row", FLOAT, [1536], [i % 17 / 8 - 1 for i in range(1536)]),
             tensor("one", FLOAT, [1], [0.75]),
+            tensor("scale", FLOAT, [], [1 / 64]),
+            tensor("zero", UINT8, [], [128]),
         ],
+    ),
+    # Rows of a table by index; some count from the end.
+    "rows-by-index": model(
+        [node("Gather", ["table", "i"], ["y"], axis=0)],
+        [value("table", FLOAT, [500, 256]), value("i", INT64, [3000])],
+        [value("y", FLOAT, [3000, 256])],
     ),
     # Kernels that should move each byte once.
     "streams": model(

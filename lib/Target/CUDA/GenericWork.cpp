@@ -32,6 +32,8 @@ public:
   double waits = 1;
   /// Bytes that units ask for, and those of the sectors that they lie in.
   double wanted = 0, moved = 0;
+  /// Bytes of loads that wait for nothing but their places.
+  double loaded = 0;
 
 private:
   double tripsOf(scf::ForOp loop) {
@@ -101,6 +103,8 @@ private:
         instructions += times;
       if (auto load = dyn_cast<memref::LoadOp>(op)) {
         loads = true;
+        if (times == 1)
+          loaded += std::max(1u, load.getType().getIntOrFloatBitWidth() / 8);
         access(load.getType(), load.getIndices().front(), times);
       } else if (auto store = dyn_cast<memref::StoreOp>(op)) {
         access(store.getValue().getType(), store.getIndices().front(), times);
@@ -139,7 +143,7 @@ cuda::Work kiln::genericWork(plan::KernelOp kernel, func::FuncOp function, int64
   work.traffic.uniqueReadBytes = work.traffic.readBytes;
   work.traffic.uniqueWrittenBytes = work.traffic.writtenBytes;
   work.coalescing = cost.moved > 0 ? cost.wanted / cost.moved : 1;
-  work.bytesInFlight = 4;
+  work.bytesInFlight = std::max(4, static_cast<int>(std::min(cost.loaded, 64.0)));
   work.instructions =
       cost.instructions * static_cast<double>(cuda::ceilDiv(units, cuda::warpLanes));
   work.cacheWaits = cost.waits - 1;

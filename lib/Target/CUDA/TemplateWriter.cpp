@@ -266,7 +266,7 @@ std::string TemplateWriter::indexFunctor(StringRef name,
 std::string TemplateWriter::functor(StringRef name, StringRef result, StringRef method,
                                     ArrayRef<Parameter> parameters, Body build,
                                     BlockArgument base) {
-  auto made = freeFunctor(name, parameters, build, {result.str(), method.str(), base});
+  auto made = freeFunctor(name, parameters, build, {result.str(), method.str(), base, false});
   if (!made)
     return "";
   declare(made->declaration);
@@ -278,13 +278,8 @@ TemplateWriter::freeFunctor(StringRef name, ArrayRef<Parameter> parameters, Body
                             const Method &method) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
   SmallVector<Type> types;
-  std::string list;
-  for (const Parameter &parameter : parameters) {
+  for (const Parameter &parameter : parameters)
     types.push_back(parameter.type);
-    list += (list.empty() ? "" : ", ") +
-            (parameter.type.isIndex() ? "long" : CodePrinter::typeOf(parameter.type)) + " " +
-            parameter.name;
-  }
   auto built =
       buildElementFunction(kernel, table, VectorTarget::device(), *module, "functor", types, build);
   if (failed(built))
@@ -295,7 +290,7 @@ TemplateWriter::freeFunctor(StringRef name, ArrayRef<Parameter> parameters, Body
   Block &entry = module->lookupSymbol<func::FuncOp>("functor").front();
 
   FreeFunctor made;
-  std::string body;
+  std::string body, list;
   llvm::raw_string_ostream os(body);
   CodePrinter printer(os, 2);
   size_t inputs = kernel.getBody().front().getNumArguments();
@@ -316,6 +311,11 @@ TemplateWriter::freeFunctor(StringRef name, ArrayRef<Parameter> parameters, Body
        llvm::zip(parameters, entry.getArguments().take_back(parameters.size()))) {
     printer.name(argument, parameter.name);
     made.uses.push_back(!argument.use_empty());
+    if (method.onlyUsed && argument.use_empty())
+      continue;
+    list += (list.empty() ? "" : ", ") +
+            (parameter.type.isIndex() ? "long" : CodePrinter::typeOf(parameter.type)) + " " +
+            parameter.name;
   }
   if (failed(printer.print(entry)))
     return std::nullopt;
@@ -327,7 +327,8 @@ TemplateWriter::freeFunctor(StringRef name, ArrayRef<Parameter> parameters, Body
   for (const std::string &member : members)
     made.declaration += "  " + member + ";\n";
   made.declaration += "  __device__ __forceinline__ " + result + (result.back() == '*' ? "" : " ") +
-                      method.name + "(" + list + ") const {\n" + body + "    return " +
+                      (method.name.empty() ? "operator()" : method.name) + "(" + list +
+                      ") const {\n" + body + "    return " +
                       (method.base ? inputOf(method.base) + " + " : std::string()) +
                       printer.text(returned) + ";\n  }\n};";
   made.value = name.str() + "{" + llvm::join(values, ", ") + "}";

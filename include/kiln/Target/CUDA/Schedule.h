@@ -101,8 +101,8 @@ std::optional<Choice<SimtMatMulConfig>> chooseSimtMatMul(const DeviceFacts &devi
 std::optional<Choice<TensorMatMulConfig>> chooseTensorMatMul(const DeviceFacts &device, Unit unit,
                                                              const MatMulDemand &demand);
 /// A product of one batch whose left rows are normalised on the way.
-std::optional<Choice<NormLinearConfig>>
-chooseNormLinear(const DeviceFacts &device, const MatMulDemand &demand, bool centred);
+std::optional<Choice<NormLinearConfig>> chooseNormLinear(const DeviceFacts &device,
+                                                         const MatMulDemand &demand, bool centred);
 /// At most SkinnyMatMulConfig::mostRows rows of A, which runs along K.
 std::optional<Choice<SkinnyMatMulConfig>> chooseSkinnyMatMul(const DeviceFacts &device,
                                                              const MatMulDemand &demand);

@@ -115,11 +115,13 @@ public:
     std::string name;
   };
   using Body = llvm::function_ref<mlir::Value(KernelBuilder &k, mlir::ValueRange parameters)>;
-  /// Another method than that. With `base` it gives the address of element `body` of
-  /// that input.
+  /// Another method than that, where members are not empty. With `base` it gives the
+  /// address of element `body` of that input.
   struct Method {
-    std::string result, name = "operator()";
-    mlir::BlockArgument base = {};
+    std::string result, name;
+    mlir::BlockArgument base;
+    /// Leaves out parameters that the code does not look at.
+    bool onlyUsed;
   };
   struct FreeFunctor {
     /// The text that declares it, and the one that constructs it.

@@ -61,25 +61,28 @@ static std::optional<DeviceKernel> emitMatrix(TemplateWriter &w, Value result, s
   SmallVector<TemplateWriter::Parameter> parameters;
   ElementBuilder types(b, w.kernel.getLoc(), w.table);
   for (auto [i, input] : llvm::enumerate(region.getArguments()))
-    parameters.push_back({types.codeType(elementTypeOf(input)), "v" + std::to_string(i)});
+    parameters.push_back({types.codeType(elementTypeOf(input)), "x" + std::to_string(i)});
   parameters.push_back({b.getIndexType(), "row"});
   parameters.push_back({b.getIndexType(), "col"});
   SmallVector<std::optional<Reach>> reaches(region.getNumArguments());
   bool isBroadcast = true;
-  auto function = w.freeFunctor("Function", parameters, [&](KernelBuilder &k, ValueRange given) {
-    ElementBuilder e = k.elements();
-    Index at = w.indexOf(e, given.drop_back().back(), rowDims);
-    llvm::append_range(at, w.indexOf(e, given.back(), columnDims));
-    for (auto [i, input] : llvm::enumerate(region.getArguments()))
-      e.setSource(input, [&, i = i, input = input](ElementBuilder &, ArrayRef<Value> index) {
-        auto reach = reachOf(index, shapeOf(input), at, shape, split);
-        isBroadcast &= reach && (!reaches[i] || *reaches[i] == *reach);
-        if (reach)
-          reaches[i] = reach;
-        return given[i];
-      });
-    return e.element(result, at);
-  });
+  auto function = w.freeFunctor(
+      "Function", parameters,
+      [&](KernelBuilder &k, ValueRange given) {
+        ElementBuilder e = k.elements();
+        Index at = w.indexOf(e, given.drop_back().back(), rowDims);
+        llvm::append_range(at, w.indexOf(e, given.back(), columnDims));
+        for (auto [i, input] : llvm::enumerate(region.getArguments()))
+          e.setSource(input, [&, i = i, input = input](ElementBuilder &, ArrayRef<Value> index) {
+            auto reach = reachOf(index, shapeOf(input), at, shape, split);
+            isBroadcast &= reach && (!reaches[i] || *reaches[i] == *reach);
+            if (reach)
+              reaches[i] = reach;
+            return given[i];
+          });
+        return e.element(result, at);
+      },
+      {"", "", {}, /*onlyUsed=*/true});
   // The place itself may have no part in the value.
   if (!function || !isBroadcast || function->uses.back() || *(function->uses.end() - 2))
     return std::nullopt;
