@@ -284,6 +284,51 @@ MODELS = {
         ],
         [tensor("one", INT64, [1], [1])],
     ),
+    # Axes that change places, with something behind; large enough that it matters how.
+    "permuted": model(
+        [
+            node("Transpose", ["x"], ["t"], perm=[0, 3, 1, 2]),
+            node("Mul", ["t", "w"], ["y"]),
+            node("Transpose", ["i"], ["j"], perm=[1, 0]),
+        ],
+        [value("x", FLOAT, [2, 70, 90, 96]), value("i", UINT8, [1500, 1000])],
+        [value("y", FLOAT, [2, 96, 70, 90]), value("j", UINT8, [1000, 1500])],
+        [tensor("w", FLOAT, [96, 1, 1], [i / 64 - 0.5 for i in range(96)])],
+    ),
+    # Functions of elements, operands of all, one row, one column and one element.
+    "elements": model(
+        [
+            node("Mul", ["x", "row"], ["a"]),
+            node("Add", ["a", "column"], ["b"]),
+            node("Sub", ["b", "z"], ["c"]),
+            node("Mul", ["c", "one"], ["y"]),
+            node("Less", ["x", "z"], ["less"]),
+            node("QuantizeLinear", ["z", "scale", "zero"], ["bytes"]),
+        ],
+        [value("x", FLOAT, [1200, 1536]), value("z", FLOAT, [1200, 1536]), value("column", FLOAT, [1200, 1])],
+        [
+            value("y", FLOAT, [1200, 1536]),
+            value("less", BOOL, [1200, 1536]),
+            value("bytes", UINT8, [1200, 1536]),
+        ],
+        [
+            tensor("row", FLOAT, [1536], [i % 17 / 8 - 1 for i in range(1536)]),
+            tensor("one", FLOAT, [1], [0.75]),
+            tensor("scale", FLOAT, [], [1 / 64]),
+            tensor("zero", UINT8, [], [128]),
+        ],
+    ),
+    # Kernels that should move each byte once.
+    "streams": model(
+        [
+            node("Add", ["x", "z"], ["sum"]),
+            node("Softmax", ["x"], ["softmax"], axis=1),
+            node("LayerNormalization", ["z", "one"], ["normal"], axis=1),
+        ],
+        [value("x", FLOAT, [300, 1024]), value("z", FLOAT, [300, 1024])],
+        [value(name, FLOAT, [300, 1024]) for name in ("sum", "softmax", "normal")],
+        [tensor("one", FLOAT, [1], [1])],
+    ),
     "residual-conv": model(
         [node("Conv", ["x", "w"], ["a"]), node("Add", ["r", "a"], ["y"])],
         [value("x", FLOAT, ["b", 2, "h", "s"]), value("r", FLOAT, ["b", 2, "h", "s"])],
