@@ -39,6 +39,7 @@ public:
   double scale = 1;
   SmallVector<Value, 2> masks; // to be added, or one of bool
   std::optional<double> fill;  // with a mask of bool
+  bool masksOut = false;       // true in the mask of bool is what is filled
   StringRef undefined = "nan";
 
 private:
@@ -154,12 +155,17 @@ bool AttentionParts::readScores(Value scores) {
 bool AttentionParts::readChoice(SelectOp choice) {
   if (!masks.empty() || scale != 1)
     return false;
+  Value scores = choice.getA();
   fill = splatOf(choice.getB());
-  if (!fill || choice.getA().getType() != choice.getType())
+  if (!fill) {
+    scores = choice.getB();
+    fill = splatOf(choice.getA());
+    masksOut = true;
+  }
+  if (!fill || scores.getType() != choice.getType())
     return false;
   masks.push_back(choice.getCondition());
   // What is added or chosen further in would need a second mask.
-  Value scores = choice.getA();
   return !scores.getDefiningOp<AddOp>() && !scores.getDefiningOp<SelectOp>() && readScores(scores);
 }
 
@@ -280,6 +286,12 @@ Value AttentionWriter::mask() {
       return nullptr;
     sum = add->getY();
   }
+  if (parts.masksOut) {
+    auto kept = tryBuild<NotOp>(b, loc, sum);
+    if (failed(kept))
+      return nullptr;
+    sum = kept->getY();
+  }
   Shape shape = shapeOf(sum);
   if (shape.size() == 3 && rankOf(parts.product.getY()) == 3)
     return reshape(sum, {shape[0], Expr(1), shape[1], shape[2]});
@@ -292,11 +304,17 @@ Value AttentionWriter::write() {
   size_t rank = result.size();
   if (rank > 4 || parts.masks.size() > 2)
     return nullptr;
-  // No operand is repeated for the outer dims of another.
+  // No operand is repeated for the outer dims of another, but keys and values of
+  // one head for all.
   Value matrices[] = {product.getA(), product.getB(), root.getB()};
-  for (Value operand : matrices)
-    if (ArrayRef(shapeOf(operand)).drop_back(2) != ArrayRef(result).drop_back(2))
-      return nullptr;
+  auto outer = [](Value matrix) { return Shape(ArrayRef(shapeOf(matrix)).drop_back(2)); };
+  Shape wanted = outer(root.getY()), keys = outer(matrices[1]);
+  if (outer(matrices[0]) != wanted)
+    return nullptr;
+  if (rank == 4 && keys.size() == 2 && keys[1].isConstant(1) && wanted[1].constant())
+    wanted[1] = 1;
+  if (keys != wanted || outer(matrices[2]) != wanted)
+    return nullptr;
   double scale = parts.scale;
   Value q = matrices[0], k = matrices[1];
   while (peelFactor(q, scale) || peelFactor(k, scale))

@@ -164,3 +164,118 @@ func.func @factor_after_the_mask(%q: tensor<2x3x5x8xf32>, %k: tensor<2x3x8x7xf32
   %y = kiln.matmul %p, %v : (tensor<2x3x5x7xf32>, tensor<2x3x7x4xf32>) -> tensor<2x3x5x4xf32>
   return %y : tensor<2x3x5x4xf32>
 }
+
+// Rotary queries and keys, keys and values of the past, groups of heads, what is not to be seen chosen by a constant:
+// a decoder's layer, of which one attention is left behind the concatenations.
+// CHECK-LABEL: @decoder
+// CHECK-NOT:   kiln.broadcast_to
+// CHECK-DAG:   %[[KEYS:.*]] = kiln.concat %arg3, %{{.*}} {axis = 2 : i64}
+// CHECK-DAG:   %[[VALUES:.*]] = kiln.concat %arg4, %arg2 {axis = 2 : i64}
+// CHECK-DAG:   %[[K:.*]] = kiln.transpose %[[KEYS]] {permutation = array<i64: 0, 2, 1, 3>}
+// CHECK-DAG:   %[[V:.*]] = kiln.transpose %[[VALUES]] {permutation = array<i64: 0, 2, 1, 3>}
+// CHECK:       kiln.attention %{{.*}}, %[[K]], %[[V]], %arg7 {fill = {{.*}}, scale = 2.500000e-01 : f64} : (tensor<2x5x4x8xf32>, tensor<2x8x2x8xf32>, tensor<2x8x2x8xf32>, tensor<1x1x5x8xi1>)
+// CHECK-NOT:   kiln.softmax
+// CHECK:       return %{{.*}}, %[[KEYS]], %[[VALUES]]
+func.func @decoder(%q: tensor<2x4x5x8xf32>, %k: tensor<2x2x5x8xf32>, %v: tensor<2x2x5x8xf32>, %pk: tensor<2x2x3x8xf32>, %pv: tensor<2x2x3x8xf32>, %cos: tensor<1x1x5x8xf32>, %sin: tensor<1x1x5x8xf32>, %causal: tensor<1x1x5x8xi1>) -> (tensor<2x4x5x8xf32>, tensor<2x2x8x8xf32>, tensor<2x2x8x8xf32>) {
+  %c = kiln.constant dense<0.25> : tensor<f32>
+  %f = kiln.constant dense<-3.40282347E+38> : tensor<f32>
+  %q0 = kiln.slice %q {sizes = #kiln.exprs<"2", "4", "5", "4">, starts = #kiln.exprs<"0", "0", "0", "0">, steps = #kiln.exprs<"1", "1", "1", "1">} : (tensor<2x4x5x8xf32>) -> tensor<2x4x5x4xf32>
+  %q1 = kiln.slice %q {sizes = #kiln.exprs<"2", "4", "5", "4">, starts = #kiln.exprs<"0", "0", "0", "4">, steps = #kiln.exprs<"1", "1", "1", "1">} : (tensor<2x4x5x8xf32>) -> tensor<2x4x5x4xf32>
+  %q2 = kiln.neg %q1 : (tensor<2x4x5x4xf32>) -> tensor<2x4x5x4xf32>
+  %q3 = kiln.concat %q2, %q0 {axis = 3 : i64} : (tensor<2x4x5x4xf32>, tensor<2x4x5x4xf32>) -> tensor<2x4x5x8xf32>
+  %q4 = kiln.mul %q, %cos : (tensor<2x4x5x8xf32>, tensor<1x1x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %q5 = kiln.mul %q3, %sin : (tensor<2x4x5x8xf32>, tensor<1x1x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %q6 = kiln.add %q4, %q5 : (tensor<2x4x5x8xf32>, tensor<2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %k0 = kiln.slice %k {sizes = #kiln.exprs<"2", "2", "5", "4">, starts = #kiln.exprs<"0", "0", "0", "0">, steps = #kiln.exprs<"1", "1", "1", "1">} : (tensor<2x2x5x8xf32>) -> tensor<2x2x5x4xf32>
+  %k1 = kiln.slice %k {sizes = #kiln.exprs<"2", "2", "5", "4">, starts = #kiln.exprs<"0", "0", "0", "4">, steps = #kiln.exprs<"1", "1", "1", "1">} : (tensor<2x2x5x8xf32>) -> tensor<2x2x5x4xf32>
+  %k2 = kiln.neg %k1 : (tensor<2x2x5x4xf32>) -> tensor<2x2x5x4xf32>
+  %k3 = kiln.concat %k2, %k0 {axis = 3 : i64} : (tensor<2x2x5x4xf32>, tensor<2x2x5x4xf32>) -> tensor<2x2x5x8xf32>
+  %k4 = kiln.mul %k, %cos : (tensor<2x2x5x8xf32>, tensor<1x1x5x8xf32>) -> tensor<2x2x5x8xf32>
+  %k5 = kiln.mul %k3, %sin : (tensor<2x2x5x8xf32>, tensor<1x1x5x8xf32>) -> tensor<2x2x5x8xf32>
+  %k6 = kiln.add %k4, %k5 : (tensor<2x2x5x8xf32>, tensor<2x2x5x8xf32>) -> tensor<2x2x5x8xf32>
+  %keys = kiln.concat %pk, %k6 {axis = 2 : i64} : (tensor<2x2x3x8xf32>, tensor<2x2x5x8xf32>) -> tensor<2x2x8x8xf32>
+  %values = kiln.concat %pv, %v {axis = 2 : i64} : (tensor<2x2x3x8xf32>, tensor<2x2x5x8xf32>) -> tensor<2x2x8x8xf32>
+  %0 = kiln.reshape %keys {shape = #kiln.exprs<"2", "2", "1", "8", "8">} : (tensor<2x2x8x8xf32>) -> tensor<2x2x1x8x8xf32>
+  %1 = kiln.broadcast_to %0 {shape = #kiln.exprs<"2", "2", "2", "8", "8">} : (tensor<2x2x1x8x8xf32>) -> tensor<2x2x2x8x8xf32>
+  %2 = kiln.reshape %1 {shape = #kiln.exprs<"2", "4", "8", "8">} : (tensor<2x2x2x8x8xf32>) -> tensor<2x4x8x8xf32>
+  %3 = kiln.reshape %values {shape = #kiln.exprs<"2", "2", "1", "8", "8">} : (tensor<2x2x8x8xf32>) -> tensor<2x2x1x8x8xf32>
+  %4 = kiln.broadcast_to %3 {shape = #kiln.exprs<"2", "2", "2", "8", "8">} : (tensor<2x2x1x8x8xf32>) -> tensor<2x2x2x8x8xf32>
+  %5 = kiln.reshape %4 {shape = #kiln.exprs<"2", "4", "8", "8">} : (tensor<2x2x2x8x8xf32>) -> tensor<2x4x8x8xf32>
+  %s = kiln.matmul %q6, %2 {trans_b = true} : (tensor<2x4x5x8xf32>, tensor<2x4x8x8xf32>) -> tensor<2x4x5x8xf32>
+  %t = kiln.mul %s, %c : (tensor<2x4x5x8xf32>, tensor<f32>) -> tensor<2x4x5x8xf32>
+  %u = kiln.select %causal, %t, %f : (tensor<1x1x5x8xi1>, tensor<2x4x5x8xf32>, tensor<f32>) -> tensor<2x4x5x8xf32>
+  %p = kiln.softmax %u {axis = 3 : i64} : (tensor<2x4x5x8xf32>) -> tensor<2x4x5x8xf32>
+  %y = kiln.matmul %p, %5 : (tensor<2x4x5x8xf32>, tensor<2x4x8x8xf32>) -> tensor<2x4x5x8xf32>
+  return %y, %keys, %values : tensor<2x4x5x8xf32>, tensor<2x2x8x8xf32>, tensor<2x2x8x8xf32>
+}
+
+// A quotient, as torch's tril and where have it.
+// CHECK-LABEL: @chosen_quotient
+// CHECK:       kiln.attention %{{.*}}, %{{.*}}, %{{.*}}, %arg3 {fill = -1.000000e+04 : f64, scale = 2.000000e-01 : f64}
+func.func @chosen_quotient(%q: tensor<2x3x5x8xf32>, %k: tensor<2x3x8x7xf32>, %v: tensor<2x3x7x4xf32>, %m: tensor<5x7xi1>) -> tensor<2x3x5x4xf32> {
+  %c = kiln.constant dense<5.0> : tensor<f32>
+  %f = kiln.constant dense<-10000.0> : tensor<f32>
+  %s = kiln.matmul %q, %k : (tensor<2x3x5x8xf32>, tensor<2x3x8x7xf32>) -> tensor<2x3x5x7xf32>
+  %t = kiln.div %s, %c : (tensor<2x3x5x7xf32>, tensor<f32>) -> tensor<2x3x5x7xf32>
+  %u = kiln.select %m, %t, %f : (tensor<5x7xi1>, tensor<2x3x5x7xf32>, tensor<f32>) -> tensor<2x3x5x7xf32>
+  %p = kiln.softmax %u {axis = 3 : i64} : (tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %y = kiln.matmul %p, %v : (tensor<2x3x5x7xf32>, tensor<2x3x7x4xf32>) -> tensor<2x3x5x4xf32>
+  return %y : tensor<2x3x5x4xf32>
+}
+
+// torch's masked_fill: true is what is not to be seen.
+// CHECK-LABEL: @filled
+// CHECK:       %[[SEEN:.*]] = kiln.not %arg3 : (tensor<5x7xi1>)
+// CHECK:       kiln.attention %{{.*}}, %{{.*}}, %{{.*}}, %[[SEEN]] {fill = 0xFFF0000000000000 : f64, scale = 2.000000e-01 : f64}
+func.func @filled(%q: tensor<2x3x5x8xf32>, %k: tensor<2x3x8x7xf32>, %v: tensor<2x3x7x4xf32>, %m: tensor<5x7xi1>) -> tensor<2x3x5x4xf32> {
+  %c = kiln.constant dense<5.0> : tensor<f32>
+  %f = kiln.constant dense<0xFF800000> : tensor<f32>
+  %s = kiln.matmul %q, %k : (tensor<2x3x5x8xf32>, tensor<2x3x8x7xf32>) -> tensor<2x3x5x7xf32>
+  %t = kiln.div %s, %c : (tensor<2x3x5x7xf32>, tensor<f32>) -> tensor<2x3x5x7xf32>
+  %u = kiln.select %m, %f, %t : (tensor<5x7xi1>, tensor<f32>, tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %p = kiln.softmax %u {axis = 3 : i64} : (tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %y = kiln.matmul %p, %v : (tensor<2x3x5x7xf32>, tensor<2x3x7x4xf32>) -> tensor<2x3x5x4xf32>
+  return %y : tensor<2x3x5x4xf32>
+}
+
+// Keys and values of one head for all, repeated by the products.
+// CHECK-LABEL: @one_head_for_all
+// CHECK:       kiln.attention %{{.*}} : (tensor<2x5x3x8xf32>, tensor<2x7x1x8xf32>, tensor<2x7x1x4xf32>)
+func.func @one_head_for_all(%q: tensor<2x3x5x8xf32>, %k: tensor<2x1x8x7xf32>, %v: tensor<2x1x7x4xf32>) -> tensor<2x3x5x4xf32> {
+  %s = kiln.matmul %q, %k : (tensor<2x3x5x8xf32>, tensor<2x1x8x7xf32>) -> tensor<2x3x5x7xf32>
+  %p = kiln.softmax %s {axis = 3 : i64} : (tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %y = kiln.matmul %p, %v : (tensor<2x3x5x7xf32>, tensor<2x1x7x4xf32>) -> tensor<2x3x5x4xf32>
+  return %y : tensor<2x3x5x4xf32>
+}
+
+// One head of values, many of keys.
+// CHECK-LABEL: @one_head_of_values
+// CHECK-NOT:   kiln.attention
+func.func @one_head_of_values(%q: tensor<2x3x5x8xf32>, %k: tensor<2x3x8x7xf32>, %v: tensor<2x1x7x4xf32>) -> tensor<2x3x5x4xf32> {
+  %s = kiln.matmul %q, %k : (tensor<2x3x5x8xf32>, tensor<2x3x8x7xf32>) -> tensor<2x3x5x7xf32>
+  %p = kiln.softmax %s {axis = 3 : i64} : (tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %y = kiln.matmul %p, %v : (tensor<2x3x5x7xf32>, tensor<2x1x7x4xf32>) -> tensor<2x3x5x4xf32>
+  return %y : tensor<2x3x5x4xf32>
+}
+
+// What fills differs.
+// CHECK-LABEL: @filled_by_many
+// CHECK-NOT:   kiln.attention
+func.func @filled_by_many(%q: tensor<2x3x5x8xf32>, %k: tensor<2x3x8x2xf32>, %v: tensor<2x3x2x4xf32>, %m: tensor<5x2xi1>) -> tensor<2x3x5x4xf32> {
+  %f = kiln.constant dense<[-1.0, -2.0]> : tensor<2xf32>
+  %s = kiln.matmul %q, %k : (tensor<2x3x5x8xf32>, tensor<2x3x8x2xf32>) -> tensor<2x3x5x2xf32>
+  %u = kiln.select %m, %f, %s : (tensor<5x2xi1>, tensor<2xf32>, tensor<2x3x5x2xf32>) -> tensor<2x3x5x2xf32>
+  %p = kiln.softmax %u {axis = 3 : i64} : (tensor<2x3x5x2xf32>) -> tensor<2x3x5x2xf32>
+  %y = kiln.matmul %p, %v : (tensor<2x3x5x2xf32>, tensor<2x3x2x4xf32>) -> tensor<2x3x5x4xf32>
+  return %y : tensor<2x3x5x4xf32>
+}
+
+// Keys and values for all of the batch.
+// CHECK-LABEL: @keys_of_no_batch
+// CHECK-NOT:   kiln.attention
+func.func @keys_of_no_batch(%q: tensor<2x3x5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>) -> tensor<2x3x5x4xf32> {
+  %s = kiln.matmul %q, %k : (tensor<2x3x5x8xf32>, tensor<8x7xf32>) -> tensor<2x3x5x7xf32>
+  %p = kiln.softmax %s {axis = 3 : i64} : (tensor<2x3x5x7xf32>) -> tensor<2x3x5x7xf32>
+  %y = kiln.matmul %p, %v : (tensor<2x3x5x7xf32>, tensor<7x4xf32>) -> tensor<2x3x5x4xf32>
+  return %y : tensor<2x3x5x4xf32>
+}

@@ -98,3 +98,39 @@ func.func @group_norm(%x: tensor<2x6x4x5xf32>) -> tensor<2x6x4x5xf32> {
   %7 = kiln.reshape %6 {shape = #kiln.exprs<"2", "6", "4", "5">} : (tensor<2x3x2x4x5xf32>) -> tensor<2x6x4x5xf32>
   return %7 : tensor<2x6x4x5xf32>
 }
+
+// Roots written as powers; another power is none.
+// CHECK-LABEL: @powers
+// CHECK:       %[[A:.*]] = kiln.standardize %arg0 {axis = 2 : i64
+// CHECK:       %[[B:.*]] = kiln.standardize %[[A]] {axis = 2 : i64
+// CHECK:       kiln.pow
+// CHECK:       kiln.mul
+// CHECK:       return
+func.func @powers(%x: tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32> {
+  %e = kiln.constant dense<1.0e-5> : tensor<f32>
+  %half = kiln.constant dense<0.5> : tensor<f32>
+  %less = kiln.constant dense<-0.5> : tensor<f32>
+  %quarter = kiln.constant dense<-0.25> : tensor<f32>
+  %0 = kiln.reduce_mean %x {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x4x5xf32>) -> tensor<2x3x1x1xf32>
+  %1 = kiln.sub %x, %0 : (tensor<2x3x4x5xf32>, tensor<2x3x1x1xf32>) -> tensor<2x3x4x5xf32>
+  %2 = kiln.mul %1, %1 : (tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32>
+  %3 = kiln.reduce_mean %2 {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x4x5xf32>) -> tensor<2x3x1x1xf32>
+  %4 = kiln.add %3, %e : (tensor<2x3x1x1xf32>, tensor<f32>) -> tensor<2x3x1x1xf32>
+  %5 = kiln.pow %4, %half : (tensor<2x3x1x1xf32>, tensor<f32>) -> tensor<2x3x1x1xf32>
+  %6 = kiln.div %1, %5 : (tensor<2x3x4x5xf32>, tensor<2x3x1x1xf32>) -> tensor<2x3x4x5xf32>
+  %7 = kiln.reduce_mean %6 {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x4x5xf32>) -> tensor<2x3x1x1xf32>
+  %8 = kiln.sub %6, %7 : (tensor<2x3x4x5xf32>, tensor<2x3x1x1xf32>) -> tensor<2x3x4x5xf32>
+  %9 = kiln.mul %8, %8 : (tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32>
+  %10 = kiln.reduce_mean %9 {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x4x5xf32>) -> tensor<2x3x1x1xf32>
+  %11 = kiln.add %10, %e : (tensor<2x3x1x1xf32>, tensor<f32>) -> tensor<2x3x1x1xf32>
+  %12 = kiln.pow %11, %less : (tensor<2x3x1x1xf32>, tensor<f32>) -> tensor<2x3x1x1xf32>
+  %13 = kiln.mul %8, %12 : (tensor<2x3x4x5xf32>, tensor<2x3x1x1xf32>) -> tensor<2x3x4x5xf32>
+  %14 = kiln.reduce_mean %13 {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x4x5xf32>) -> tensor<2x3x1x1xf32>
+  %15 = kiln.sub %13, %14 : (tensor<2x3x4x5xf32>, tensor<2x3x1x1xf32>) -> tensor<2x3x4x5xf32>
+  %16 = kiln.mul %15, %15 : (tensor<2x3x4x5xf32>, tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32>
+  %17 = kiln.reduce_mean %16 {axes = array<i64: 2, 3>, keepdims = true} : (tensor<2x3x4x5xf32>) -> tensor<2x3x1x1xf32>
+  %18 = kiln.add %17, %e : (tensor<2x3x1x1xf32>, tensor<f32>) -> tensor<2x3x1x1xf32>
+  %19 = kiln.pow %18, %quarter : (tensor<2x3x1x1xf32>, tensor<f32>) -> tensor<2x3x1x1xf32>
+  %20 = kiln.mul %15, %19 : (tensor<2x3x4x5xf32>, tensor<2x3x1x1xf32>) -> tensor<2x3x4x5xf32>
+  return %20 : tensor<2x3x4x5xf32>
+}
