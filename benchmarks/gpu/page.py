@@ -46,7 +46,7 @@ def text(record):
         said = {key: value for key, value in step.items() if key not in ("status", "rows", "simulated")}
         out += "".join(f"- {key}: {value if not isinstance(value, (dict, list)) else json.dumps(value)}\n" for key, value in said.items())
         if step.get("rows"):
-            out += "\n" + table(TABLES[name], step["rows"])
+            out += ("\n" if said else "") + table(TABLES[name], step["rows"])
     return out
 
 

@@ -6,9 +6,11 @@
 //===----------------------------------------------------------------------===//
 
 #include "Phases.h"
+#include "dialects/Kiln/ops/Fusion/Fusion.h"
 #include "kiln-c/ModuleABI.h"
 #include "kiln/Pipeline/ContentCache.h"
 #include "kiln/Pipeline/DeviceReport.h"
+#include "kiln/Target/CUDA/AttentionTemplate.h"
 #include "kiln/Target/CUDA/Toolchain.h"
 #include "kiln/Target/Link/OutputFile.h"
 #include "llvm/ADT/MapVector.h"
@@ -55,6 +57,24 @@ bool Compilation::checkPrecision() {
         return false;
       }
   return true;
+}
+
+/// Whether templates take what no generic kernel computes: attention, and norms in front of
+/// products.
+bool Compilation::haveTemplates(ModuleOp graph) const {
+  std::vector<std::string> names = machines();
+  auto isTaken = [&](Operation *op) {
+    if (auto attention = dyn_cast<AttentionOp>(op))
+      return llvm::all_of(names, [&](const std::string &machine) {
+        return takesAttention(attention, scheduledDevice(machine));
+      });
+    auto fusion = dyn_cast<FusionOp>(op);
+    bool isNormLinear = fusion && fusion.getRule() && fusion.getRule()->ends_with("_linear");
+    return !isNormLinear || elementTypeOf(fusion->getResult(0)).isF32();
+  };
+  WalkResult walked = graph.walk(
+      [&](Operation *op) { return isTaken(op) ? WalkResult::advance() : WalkResult::interrupt(); });
+  return !walked.wasInterrupted();
 }
 
 /// Whether two forms of a kernel compile to the same and are launched alike.

@@ -222,6 +222,22 @@ RuleStore Compilation::ruleStore() {
           }};
 }
 
+/// `onlyTemplates`: with the rules whose kernels only templates compute.
+bool Compilation::fuseForDevice(bool onlyTemplates) {
+  device->module = module->clone();
+  report.device = std::make_shared<RuleReport>();
+  report.device->rules = report.rules;
+  // Rows of a product are finished where they are made by processors only. They are normalised
+  // on their way into one in fp32 (NormLinear).
+  bool normLinear = onlyTemplates && options.cuda.precision == Precision::Fp32;
+  llvm::erase_if(report.device->rules, [&](const auto &rule) {
+    return (rule->anchor == "rows" &&
+            !(normLinear && StringRef(rule->name).ends_with("_linear"))) ||
+           (rule->anchor == "attention" && !onlyTemplates);
+  });
+  return fuse(*device->module, *report.device, options.cuda.precision);
+}
+
 bool Compilation::fuse() {
   report = {};
   {
@@ -234,16 +250,8 @@ bool Compilation::fuse() {
     if (!checkPrecision())
       return false;
     device.emplace();
-    device->module = module->clone();
-    report.device = std::make_shared<RuleReport>();
-    report.device->rules = report.rules;
-    // Rows of a product are finished where they are made by processors only. They are normalised
-    // on their way into one in fp32 (NormLinear).
-    bool isExact = options.cuda.precision == Precision::Fp32;
-    llvm::erase_if(report.device->rules, [&](const auto &rule) {
-      return rule->anchor == "rows" && !(isExact && StringRef(rule->name).ends_with("_linear"));
-    });
-    if (!fuse(*device->module, *report.device, options.cuda.precision)) {
+    if (!fuseForDevice(/*onlyTemplates=*/true) ||
+        (!haveTemplates(*device->module) && !fuseForDevice(/*onlyTemplates=*/false))) {
       finishEvidence();
       return false;
     }

@@ -79,6 +79,7 @@ private:
   bool import();
   bool fuse();
   bool fuse(mlir::ModuleOp graph, RuleReport &report, Precision precision);
+  bool fuseForDevice(bool onlyTemplates);
   bool plan();
   bool generate();
   bool generateKernels();
@@ -101,6 +102,7 @@ private:
   // Device.cpp
   bool checkPrecision();
   std::vector<std::string> machines() const;
+  bool haveTemplates(mlir::ModuleOp graph) const;
   struct DeviceForms;
   static std::vector<std::array<Expr, 3>> gridsOf(const DeviceForms &kernel);
   bool checkDeviceMemory();

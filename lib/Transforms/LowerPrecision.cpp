@@ -18,6 +18,7 @@
 #include "dialects/Kiln/ops/Conv/Conv.h"
 #include "dialects/Kiln/ops/ElementwiseBinary/ElementwiseBinary.h"
 #include "dialects/Kiln/ops/MatMul/MatMul.h"
+#include "dialects/Kiln/ops/Select/Select.h"
 #include "dialects/Kiln/ops/Slice/Slice.h"
 #include "dialects/Kiln/ops/Transpose/Transpose.h"
 #include "dialects/Kiln/ops/View/View.h"
@@ -66,9 +67,8 @@ private:
       Value value = operand.get();
       if (!elementTypeOf(value).isF32())
         continue;
-      // What masks a score must not mask all: the lowest number would be minus infinity.
       if (auto attention = dyn_cast<AttentionOp>(op); attention && attention.getMask() == value)
-        value = MaxOp::create(b, loc, value, lowest(b, loc));
+        value = bounded(value, b, loc);
       operand.set(rounded(value, b, loc));
     }
     Value result = op->getResult(0);
@@ -101,10 +101,19 @@ private:
     return result;
   }
 
-  Value lowest(OpBuilder &b, Location loc) {
-    auto number = APFloat::getLargest(cast<FloatType>(to).getFloatSemantics(), /*Negative=*/true);
-    auto f32 = RankedTensorType::get({}, b.getF32Type());
-    return ConstantOp::create(b, loc, DenseElementsAttr::get(f32, number.convertToFloat()));
+  /// A mask whose finite numbers stay finite: a row that is all masked by the lowest of them is an
+  /// average, one of minus infinity is not.
+  Value bounded(Value mask, OpBuilder &b, Location loc) {
+    auto number = [&](const APFloat &value) {
+      auto f32 = RankedTensorType::get({}, b.getF32Type());
+      return ConstantOp::create(b, loc, DenseElementsAttr::get(f32, value.convertToFloat()));
+    };
+    const llvm::fltSemantics &semantics = cast<FloatType>(to).getFloatSemantics();
+    Value isInfinite =
+        EqualOp::create(b, loc, mask, number(APFloat::getInf(semantics, /*Negative=*/true)));
+    Value finite =
+        MaxOp::create(b, loc, mask, number(APFloat::getLargest(semantics, /*Negative=*/true)));
+    return SelectOp::create(b, loc, isInfinite, mask, finite);
   }
 
   Type to;

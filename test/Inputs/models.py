@@ -7,7 +7,7 @@ It writes protobuf's bytes itself: that takes milliseconds, needs no package, an
 import struct
 import sys
 
-FLOAT, UINT8, INT64, STRING, BOOL, DOUBLE = 1, 2, 7, 8, 9, 11
+FLOAT, UINT8, INT64, STRING, BOOL, DOUBLE, UINT4, INT4 = 1, 2, 7, 8, 9, 11, 21, 22
 FORMAT = {FLOAT: "f", UINT8: "B", INT64: "q"}
 
 
@@ -81,6 +81,24 @@ def loop(body):
     inner = graph([node("Identity", ["go"], ["on"]), body], ["i", "go", "s"], ["on", "t"])
     constants = [tensor("trips", INT64, [], [3]), tensor("zero", INT64, [1], [0])]
     return model([node("Loop", ["trips", "", "x"], "y", body=inner)], [X], [field(1, "y")], constants)
+
+
+def attention(size):
+    """Softmax of scaled, masked scores, with heads as exporters split them."""
+    queries, keys = [2, "n", 4, size], [2, "m", 4, size]
+    nodes = [
+        node("Transpose", ["q"], ["a"], perm=[0, 2, 1, 3]),
+        node("Transpose", ["k"], ["b"], perm=[0, 2, 3, 1]),
+        node("Transpose", ["v"], ["c"], perm=[0, 2, 1, 3]),
+        node("MatMul", ["a", "b"], ["scores"]),
+        node("Mul", ["scores", "scale"], ["scaled"]),
+        node("Add", ["scaled", "mask"], ["masked"]),
+        node("Softmax", ["masked"], ["weights"], axis=-1),
+        node("MatMul", ["weights", "c"], ["mixed"]),
+        node("Transpose", ["mixed"], ["y"], perm=[0, 2, 1, 3]),
+    ]
+    inputs = [value("q", FLOAT, queries), value("k", FLOAT, keys), value("v", FLOAT, keys), value("mask", FLOAT, [2, 1, 1, "m"])]
+    return model(nodes, inputs, [value("y", FLOAT, queries)], [tensor("scale", FLOAT, [], [size**-0.5])])
 
 
 def model(nodes, inputs, outputs, initializers=(), opset=21, ir=10, domains=()):
@@ -202,6 +220,22 @@ MODELS = {
         [tensor("shape", INT64, [1], [-1])],
     ),
     # Sizes that only the run knows: as many columns as x and z have elements other than 0.
+    "nibbles": model(
+        [
+            node("Mul", ["x", "five"], ["scaled"]),
+            node("Clip", ["scaled", "least", "most"], ["clipped"]),
+            node("Cast", ["clipped"], ["signed"], to=INT4),
+            node("Cast", ["signed"], ["a"], to=FLOAT),
+            node("Abs", ["scaled"], ["size"]),
+            node("Clip", ["size", "least", "most"], ["positive"]),
+            node("Cast", ["positive"], ["unsigned"], to=UINT4),
+            node("Cast", ["unsigned"], ["b"], to=FLOAT),
+            node("Add", ["a", "b"], ["y"]),
+        ],
+        [XN],
+        [YN],
+        [tensor("five", FLOAT, [], [5]), tensor("least", FLOAT, [], [-8]), tensor("most", FLOAT, [], [7])],
+    ),
     "late": model(
         [
             node("NonZero", ["x"], ["a"]),
@@ -249,6 +283,51 @@ MODELS = {
             value("least", INT64, [5, 70, 1]),
         ],
         [tensor("one", INT64, [1], [1])],
+    ),
+    # Axes that change places, with something behind; large enough that it matters how.
+    "permuted": model(
+        [
+            node("Transpose", ["x"], ["t"], perm=[0, 3, 1, 2]),
+            node("Mul", ["t", "w"], ["y"]),
+            node("Transpose", ["i"], ["j"], perm=[1, 0]),
+        ],
+        [value("x", FLOAT, [2, 70, 90, 96]), value("i", UINT8, [1500, 1000])],
+        [value("y", FLOAT, [2, 96, 70, 90]), value("j", UINT8, [1000, 1500])],
+        [tensor("w", FLOAT, [96, 1, 1], [i / 64 - 0.5 for i in range(96)])],
+    ),
+    # Functions of elements, operands of all, one row, one column and one element.
+    "elements": model(
+        [
+            node("Mul", ["x", "row"], ["a"]),
+            node("Add", ["a", "column"], ["b"]),
+            node("Sub", ["b", "z"], ["c"]),
+            node("Mul", ["c", "one"], ["y"]),
+            node("Less", ["x", "z"], ["less"]),
+            node("QuantizeLinear", ["z", "scale", "zero"], ["bytes"]),
+        ],
+        [value("x", FLOAT, [1200, 1536]), value("z", FLOAT, [1200, 1536]), value("column", FLOAT, [1200, 1])],
+        [
+            value("y", FLOAT, [1200, 1536]),
+            value("less", BOOL, [1200, 1536]),
+            value("bytes", UINT8, [1200, 1536]),
+        ],
+        [
+            tensor("row", FLOAT, [1536], [i % 17 / 8 - 1 for i in range(1536)]),
+            tensor("one", FLOAT, [1], [0.75]),
+            tensor("scale", FLOAT, [], [1 / 64]),
+            tensor("zero", UINT8, [], [128]),
+        ],
+    ),
+    # Kernels that should move each byte once.
+    "streams": model(
+        [
+            node("Add", ["x", "z"], ["sum"]),
+            node("Softmax", ["x"], ["softmax"], axis=1),
+            node("LayerNormalization", ["z", "one"], ["normal"], axis=1),
+        ],
+        [value("x", FLOAT, [300, 1024]), value("z", FLOAT, [300, 1024])],
+        [value(name, FLOAT, [300, 1024]) for name in ("sum", "softmax", "normal")],
+        [tensor("one", FLOAT, [1], [1])],
     ),
     "residual-conv": model(
         [node("Conv", ["x", "w"], ["a"]), node("Add", ["r", "a"], ["y"])],
@@ -299,24 +378,9 @@ MODELS = {
             tensor("l", FLOAT, [36, 8], [(i * 3 % 7 - 3) / 8 for i in range(288)]),
         ],
     ),  # fmt: skip
-    # Softmax of scaled, masked scores, with heads as exporters split them.
-    "attention": model(
-        [
-            node("Transpose", ["q"], ["a"], perm=[0, 2, 1, 3]),
-            node("Transpose", ["k"], ["b"], perm=[0, 2, 3, 1]),
-            node("Transpose", ["v"], ["c"], perm=[0, 2, 1, 3]),
-            node("MatMul", ["a", "b"], ["scores"]),
-            node("Mul", ["scores", "scale"], ["scaled"]),
-            node("Add", ["scaled", "mask"], ["masked"]),
-            node("Softmax", ["masked"], ["weights"], axis=-1),
-            node("MatMul", ["weights", "c"], ["mixed"]),
-            node("Transpose", ["mixed"], ["y"], perm=[0, 2, 1, 3]),
-        ],
-        [value("q", FLOAT, [2, "n", 4, 32]), value("k", FLOAT, [2, "m", 4, 32]), value("v", FLOAT, [2, "m", 4, 32]),
-         value("mask", FLOAT, [2, 1, 1, "m"])],
-        [value("y", FLOAT, [2, "n", 4, 32])],
-        [tensor("scale", FLOAT, [], [0.17677669])],
-    ),  # fmt: skip
+    # Heads of a usual size, and of one that no template takes.
+    "attention": attention(32),
+    "attention-wide": attention(512),
     # A norm whose rows only a product reads: one kernel where rows are many.
     "norm-linear": model(
         [

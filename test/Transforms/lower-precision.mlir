@@ -37,9 +37,13 @@ func.func @left_alone(%x: tensor<1x4x8xf32>, %w: tensor<4x1x3xf32>, %i: tensor<2
 }
 
 // A mask's lowest number is no minus infinity in f16: a row of which all is masked stays an average.
+// What is minus infinity stays that.
 // CHECK-LABEL: @masked
-// CHECK:       [[L:%.+]] = kiln.constant dense<-6.550400e+04>
-// CHECK:       [[M:%.+]] = kiln.max %arg1, [[L]]
+// CHECK-DAG:   [[I:%.+]] = kiln.constant dense<0xFF800000>
+// CHECK-DAG:   [[E:%.+]] = kiln.equal %arg1, [[I]]
+// CHECK-DAG:   [[L:%.+]] = kiln.constant dense<-6.550400e+04>
+// CHECK-DAG:   [[F:%.+]] = kiln.max %arg1, [[L]]
+// CHECK:       [[M:%.+]] = kiln.select [[E]], %arg1, [[F]]
 // CHECK:       kiln.cast [[M]] {to = f16}
 // CHECK:       kiln.attention
 func.func @masked(%q: tensor<1x2x1x4xf32>, %m: tensor<2x2xf32>) -> tensor<1x2x1x4xf32> {

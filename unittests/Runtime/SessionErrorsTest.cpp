@@ -231,8 +231,7 @@ TEST(ModelChecks, RefuseDamagedTables) {
   open(module, KILN_CORRUPT, "magic");
   module = kiln_generated_module;
   module.abi_major = KILN_MODULE_ABI_MAJOR + 1;
-  open(module, KILN_ABI_MISMATCH,
-       ("module ABI " + std::to_string(module.abi_major) + ".").c_str());
+  open(module, KILN_ABI_MISMATCH, ("module ABI " + std::to_string(module.abi_major) + ".").c_str());
   module = kiln_generated_module;
   module.run = nullptr;
   open(module, KILN_CORRUPT, "fit together");

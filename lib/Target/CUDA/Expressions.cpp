@@ -98,6 +98,9 @@ std::string Expression::constant(Attribute value) {
       return exact == INT64_MIN ? "INT64_MIN" : "INT32_MIN";
     std::string digits =
         std::to_string(exact) + (isLong && exact != static_cast<int32_t>(exact) ? "ll" : "");
+    // Those of less than a byte have no literals.
+    if (!type.isIndex() && type.getIntOrFloatBitWidth() < 8)
+      return cast(CodePrinter::typeOf(type), digits);
     return exact < 0 ? "(" + digits + ")" : digits;
   }
   auto number = dyn_cast<FloatAttr>(value);

@@ -14,9 +14,13 @@
 namespace kiln {
 
 /// A launch of one thread a unit, as far as the code of a unit tells: an op is an
-/// instruction, a loop whose length only the run knows has TemplateWriter::guess's.
+/// instruction, a loop whose length only the run knows has TemplateWriter::guess's,
+/// and neighbouring units' loads are as far apart as their index arithmetic says.
 cuda::Work genericWork(plan::KernelOp kernel, mlir::func::FuncOp function, int64_t units,
                        int threads);
+
+/// Instructions of a block's code, by the same measure.
+double countOperations(mlir::Block &block);
 
 } // namespace kiln
 

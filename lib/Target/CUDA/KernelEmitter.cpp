@@ -180,10 +180,11 @@ FailureOr<DeviceKernel> KernelEmitter::emitGeneric(plan::KernelOp kernel) {
   result.algorithm = "generic";
   result.threads = result.unitsPerBlock = genericThreads;
   result.usesScratch = result.facts.scratchBytes != Expr(0);
-  result.predictedSeconds =
+  cuda::Prediction prediction =
       cuda::predict(device, genericWork(kernel, function, TemplateWriter::guess(result.facts.units),
-                                        genericThreads))
-          .seconds();
+                                        genericThreads));
+  result.predictedSeconds = prediction.seconds();
+  result.choice = prediction.text();
   if (failed(KernelText(kernel, function, result).print()))
     return failure();
   return result;
@@ -209,21 +210,24 @@ static bool fitsGrid(const DeviceKernel &made) {
 
 std::optional<DeviceKernel> KernelEmitter::emitTemplate(plan::KernelOp kernel) {
   std::optional<DeviceKernel> best;
-  if (!countsIn32Bits(kernel))
-    return best;
-  for (Operation &op : kernel.getBody().front()) {
-    const OpKernels *entry = table.find(&op);
-    if (!entry || !entry->kernel || entry->family != kernel.getFamily())
-      continue;
-    for (TemplateFn emitTemplate : templates.lookup(op.getName().getStringRef())) {
-      TemplateWriter writer(kernel, &op, table, device, mayRoundToTf32, passes);
+  auto tryAll = [&](StringRef name, Operation *anchor) {
+    for (TemplateFn emitTemplate : templates.lookup(name)) {
+      TemplateWriter writer(kernel, anchor, table, device, mayRoundToTf32, passes);
       auto made = emitTemplate(writer);
       if (made && fitsGrid(*made) &&
           (!best ||
            made->predictedSeconds.value_or(INFINITY) < best->predictedSeconds.value_or(INFINITY)))
         best = std::move(made);
     }
-  }
+  };
+  if (!countsIn32Bits(kernel))
+    return best;
+  for (Operation &op : kernel.getBody().front())
+    if (const OpKernels *entry = table.find(&op);
+        entry && entry->kernel && entry->family == kernel.getFamily())
+      tryAll(op.getName().getStringRef(), &op);
+  if (kernel.getFamily() == loopFamily)
+    tryAll(loopFamily, nullptr);
   return best;
 }
 
@@ -248,13 +252,20 @@ static std::string commentOf(plan::KernelOp kernel, const DeviceKernel &made) {
 
 FailureOr<DeviceKernel> KernelEmitter::emit(plan::KernelOp kernel, ArrayRef<std::string> nodes,
                                             bool isAligned) {
-  FailureOr<DeviceKernel> made = failure();
+  std::optional<DeviceKernel> written;
   // Templates move whole vectors.
   if (isAligned)
-    if (auto written = emitTemplate(kernel))
-      made = std::move(*written);
-  if (failed(made))
+    written = emitTemplate(kernel);
+  // Loops over elements are what the generic form is good at, too; less than a
+  // hundredth is no difference that the model could know.
+  constexpr double noDifference = 0.99;
+  bool isCertain = written && kernel.getFamily() != loopFamily;
+  FailureOr<DeviceKernel> made = failure();
+  if (!isCertain)
     made = emitGeneric(kernel);
+  if (isCertain || (written && succeeded(made) &&
+                    *written->predictedSeconds < noDifference * *made->predictedSeconds))
+    made = std::move(*written);
   if (succeeded(made)) {
     made->nodes.assign(nodes.begin(), nodes.end());
     made->comment = commentOf(kernel, *made);

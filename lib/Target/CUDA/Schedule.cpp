@@ -297,8 +297,11 @@ std::optional<Choice<NormLinearConfig>>
 kiln::cuda::chooseNormLinear(const DeviceFacts &device, const MatMulDemand &demand, bool centred) {
   MatMulDemand whole = demand;
   whole.maySplit = false;
-  auto product = chooseSimtMatMul(device, whole);
-  if (!product || NormLinearConfig{product->config}.sharedBytes() > device.sharedPerBlock)
+  // Room for the statistics of the tallest tile.
+  DeviceFacts smaller = device;
+  smaller.sharedPerBlock -= 8 * DeviceFacts::threadsPerBlock;
+  auto product = chooseSimtMatMul(smaller, whole);
+  if (!product)
     return std::nullopt;
   // The statistics come first: passes over the rows of a block's tile, which lie in the L2 cache
   // when other blocks have them too, two or three instructions an element and a meeting a row.

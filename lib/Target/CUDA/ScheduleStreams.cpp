@@ -80,7 +80,7 @@ std::optional<Choice<ColumnConfig>> kiln::cuda::chooseColumns(const DeviceFacts 
                                                               int64_t columns, int elementBytes,
                                                               int resultBytes) {
   Best<ColumnConfig> best;
-  for (int warps : powers(1, DeviceFacts::threadsPerBlock / warpLanes)) {
+  for (int warps : powers(1, std::min<int64_t>(length, DeviceFacts::threadsPerBlock / warpLanes))) {
     ColumnConfig config{warps};
     if (!config.legal())
       continue;
@@ -153,27 +153,56 @@ std::optional<Choice<DepthwiseConfig>> kiln::cuda::chooseDepthwise(const DeviceF
 }
 
 std::optional<Choice<PointwiseConfig>> kiln::cuda::choosePointwise(const DeviceFacts &device,
-                                                                   int64_t rows, int64_t columns,
-                                                                   int widestVector, int operands,
-                                                                   int elementBytes) {
+                                                                   const PointwiseDemand &demand) {
   Best<PointwiseConfig> best;
   for (int threads : powers(warpLanes, DeviceFacts::threadsPerBlock))
-    for (int vector : powers(1, widestVector))
+    for (int vector : powers(1, demand.widestVector))
       for (int perThread : powers(1, 16)) {
         PointwiseConfig config{threads, vector, perThread};
-        if (!config.legal() || columns % vector != 0)
+        if (!config.legal())
           continue;
         Work work;
-        work.shape = config.launch(rows, columns);
-        work.registers = operands * vector * perThread + 24;
-        int64_t bytes = rows * columns * elementBytes;
-        work.traffic = {bytes * operands, bytes, bytes * operands, bytes};
-        work.bytesInFlight = operands * vector * perThread * elementBytes;
-        work.instructions = static_cast<double>(ceilDiv(rows * columns, warpLanes)) *
-                            (2 * operands + (4.0 * operands + 8) / vector);
+        work.shape = config.launch(demand.rows, demand.columns);
+        work.registers = demand.operands * vector * perThread + 24;
+        work.traffic = {demand.readBytes, demand.writtenBytes, demand.readBytes,
+                        demand.writtenBytes};
+        work.bytesInFlight = std::max(1, demand.bytesPerElement * vector * perThread);
+        work.instructions = static_cast<double>(ceilDiv(demand.rows * demand.columns, warpLanes)) *
+                            (demand.operations + 1 + (4.0 * demand.operands + 8) / vector);
         Choice<PointwiseConfig> choice{config, 1, 1, predict(device, work), 0};
         choice.seconds = choice.prediction.seconds();
         best.offer(choice);
       }
+  return best.best;
+}
+
+std::optional<Choice<TransposeConfig>>
+kiln::cuda::chooseTranspose(const DeviceFacts &device, int64_t batches, int64_t rows,
+                            int64_t columns, const Traffic &traffic, double operations) {
+  Best<TransposeConfig> best;
+  constexpr int tile = TransposeConfig::tile;
+  for (int warps : powers(1, tile)) {
+    TransposeConfig config{warps};
+    if (!config.legal())
+      continue;
+    Work work;
+    work.shape = config.launch(batches, rows, columns);
+    work.registers = 40;
+    work.staticSharedBytes = tile * config.pitch(4) * 4;
+    work.traffic = traffic;
+    // Lines of a tile that the matrix does not fill.
+    work.coalescing = static_cast<double>(rows * columns) /
+                      static_cast<double>(roundUp(rows, 8) * roundUp(columns, 8));
+    double lines =
+        static_cast<double>(ceilDiv(rows, tile) * ceilDiv(columns, tile) * batches) * tile;
+    work.instructions = lines * (operations + 30);
+    work.wavefronts = lines * 2;
+    work.bytesInFlight = 4 * std::min(tile / warps, 4);
+    work.memoryWaits = std::max(1.0, tile / warps / 4.0);
+    work.cacheWaits = 0.25; // barriers
+    Choice<TransposeConfig> choice{config, 1, 1, predict(device, work), 0};
+    choice.seconds = choice.prediction.seconds();
+    best.offer(choice);
+  }
   return best.best;
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "CodePrinter.h"
+#include "GenericWork.h"
 #include "dialects/Kiln/IR/StridedView.h"
 #include "dialects/Kiln/ops/Cast/Cast.h"
 #include "kiln/Codegen/Overwrite.h"
@@ -265,27 +266,31 @@ std::string TemplateWriter::indexFunctor(StringRef name,
 std::string TemplateWriter::functor(StringRef name, StringRef result, StringRef method,
                                     ArrayRef<Parameter> parameters, Body build,
                                     BlockArgument base) {
+  auto made = freeFunctor(name, parameters, build, {result.str(), method.str(), base, false});
+  if (!made)
+    return "";
+  declare(made->declaration);
+  return made->value;
+}
+
+std::optional<TemplateWriter::FreeFunctor>
+TemplateWriter::freeFunctor(StringRef name, ArrayRef<Parameter> parameters, Body build,
+                            const Method &method) {
   OwningOpRef<ModuleOp> module = ModuleOp::create(kernel.getLoc());
   SmallVector<Type> types;
-  std::string list;
-  for (const Parameter &parameter : parameters) {
+  for (const Parameter &parameter : parameters)
     types.push_back(parameter.type);
-    list += ((list.empty() ? "" : ", ") +
-             (parameter.type.isIndex() ? "long" : CodePrinter::typeOf(parameter.type)) + " " +
-             parameter.name)
-                .str();
-  }
   auto built =
       buildElementFunction(kernel, table, VectorTarget::device(), *module, "functor", types, build);
   if (failed(built))
-    return "";
+    return std::nullopt;
   built->setPublic();
   if (failed(passes.run(*module)))
-    return "";
-  auto function = module->lookupSymbol<func::FuncOp>("functor");
-  Block &entry = function.front();
+    return std::nullopt;
+  Block &entry = module->lookupSymbol<func::FuncOp>("functor").front();
 
-  std::string body;
+  FreeFunctor made;
+  std::string body, list;
   llvm::raw_string_ostream os(body);
   CodePrinter printer(os, 2);
   size_t inputs = kernel.getBody().front().getNumArguments();
@@ -296,27 +301,38 @@ std::string TemplateWriter::functor(StringRef name, StringRef result, StringRef 
     if (text.empty())
       continue;
     printer.name(argument, text);
-    if (argument.use_empty() && !(base && base.getArgNumber() == i))
+    if (argument.use_empty() && !(method.base && method.base.getArgNumber() == i))
       continue;
     std::string type = CodePrinter::typeOf(argument.getType());
     members.push_back(i < inputs ? "const " + type + text : type + " " + text);
     values.push_back(text);
   }
   for (auto [parameter, argument] :
-       llvm::zip(parameters, entry.getArguments().take_back(parameters.size())))
-    printer.name(argument, parameter.name.str());
+       llvm::zip(parameters, entry.getArguments().take_back(parameters.size()))) {
+    printer.name(argument, parameter.name);
+    made.uses.push_back(!argument.use_empty());
+    if (method.onlyUsed && argument.use_empty())
+      continue;
+    list += (list.empty() ? "" : ", ") +
+            (parameter.type.isIndex() ? "long" : CodePrinter::typeOf(parameter.type)) + " " +
+            parameter.name;
+  }
   if (failed(printer.print(entry)))
-    return "";
-  std::string text = "struct " + name.str() + " {\n";
+    return std::nullopt;
+  Value returned = entry.getTerminator()->getOperand(0);
+  std::string result =
+      method.result.empty() ? CodePrinter::typeOf(returned.getType()) : method.result;
+  made.operations = countOperations(entry);
+  made.declaration = "struct " + name.str() + " {\n";
   for (const std::string &member : members)
-    text += "  " + member + ";\n";
-  text += ("  __device__ __forceinline__ " + result + (result.ends_with("*") ? "" : " ") + method +
-           "(" + list + ") const {\n" + body + "    return " +
-           (base ? inputOf(base) + " + " : std::string()) +
-           printer.text(entry.getTerminator()->getOperand(0)) + ";\n  }\n};")
-              .str();
-  declare(text);
-  return name.str() + "{" + llvm::join(values, ", ") + "}";
+    made.declaration += "  " + member + ";\n";
+  made.declaration += "  __device__ __forceinline__ " + result + (result.back() == '*' ? "" : " ") +
+                      (method.name.empty() ? "operator()" : method.name) + "(" + list +
+                      ") const {\n" + body + "    return " +
+                      (method.base ? inputOf(method.base) + " + " : std::string()) +
+                      printer.text(returned) + ";\n  }\n};";
+  made.value = name.str() + "{" + llvm::join(values, ", ") + "}";
+  return made;
 }
 
 DeviceKernel TemplateWriter::finish(StringRef algorithm, const cuda::LaunchShape &shape,

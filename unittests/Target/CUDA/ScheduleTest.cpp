@@ -223,9 +223,30 @@ TEST(Choice, RowsPointwiseAndAttention) {
       EXPECT_TRUE(choice->config.legal());
       EXPECT_LE(choice->config.vector, vector);
     }
-    auto pointwise = choosePointwise(device, 1, 10'000'000, 4, 2, 4);
+    PointwiseDemand sum;
+    sum.columns = 10'000'000;
+    sum.widestVector = 4;
+    sum.operands = 2;
+    sum.bytesPerElement = 8;
+    sum.readBytes = 80'000'000;
+    sum.writtenBytes = 40'000'000;
+    auto pointwise = choosePointwise(device, sum);
     ASSERT_TRUE(pointwise);
     EXPECT_EQ(pointwise->config.vector, 4);
+    for (int64_t length : {2, 1000}) {
+      // As many warps share a column as have work there, if columns do not fill the device.
+      auto sums = chooseColumns(device, 1, length, 64, 4, 4);
+      ASSERT_TRUE(sums);
+      EXPECT_TRUE(sums->config.legal());
+      EXPECT_EQ(sums->config.warps > 4, length > 4) << device.id;
+    }
+    for (int stride : {1, 2}) {
+      ConvGeometry g{2, 32, 1, 1, 56, 56, 56 / stride, 56 / stride, 3, 3, stride, stride};
+      auto depthwise = chooseDepthwise(device, g, 4, 4);
+      ASSERT_TRUE(depthwise);
+      EXPECT_TRUE(depthwise->config.legal());
+      EXPECT_LE(depthwise->config.sharedBytes(g), device.sharedPerBlock);
+    }
     for (int head : {4, 64, 80, 128}) {
       AttentionExtents e{1, 12, 12, 384, 384, head, head};
       auto simt = chooseSimtAttention(device, e, false);

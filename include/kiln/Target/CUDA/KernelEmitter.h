@@ -63,8 +63,10 @@ DeviceKernel checksumKernel();
 class TemplateWriter;
 /// Writes the kernel of an op by its template, or declines.
 using TemplateFn = std::optional<DeviceKernel> (*)(TemplateWriter &w);
-/// The templates by the name of their op. Of those that take a kernel the one that
-/// is predicted to be quickest counts.
+/// The family of kernels without an anchor: loops over elements.
+inline constexpr llvm::StringLiteral loopFamily = "loop";
+/// The templates by the name of their op, or by loopFamily. Of those that take a kernel the one
+/// that is predicted to be quickest counts.
 using TemplateTable = llvm::StringMap<llvm::SmallVector<TemplateFn, 1>>;
 /// Asks every folder of Kernels; generated.
 void registerTemplates(TemplateTable &table);

@@ -21,6 +21,7 @@
 #include "lib/Target/CUDA/Kernels/NormLinear/NormLinear.config.h"
 #include "lib/Target/CUDA/Kernels/Pointwise/Pointwise.config.h"
 #include "lib/Target/CUDA/Kernels/Reduction/Reduction.config.h"
+#include "lib/Target/CUDA/Kernels/Transpose/Transpose.config.h"
 #include <optional>
 
 namespace kiln::cuda {
@@ -100,8 +101,8 @@ std::optional<Choice<SimtMatMulConfig>> chooseSimtMatMul(const DeviceFacts &devi
 std::optional<Choice<TensorMatMulConfig>> chooseTensorMatMul(const DeviceFacts &device, Unit unit,
                                                              const MatMulDemand &demand);
 /// A product of one batch whose left rows are normalised on the way.
-std::optional<Choice<NormLinearConfig>>
-chooseNormLinear(const DeviceFacts &device, const MatMulDemand &demand, bool centred);
+std::optional<Choice<NormLinearConfig>> chooseNormLinear(const DeviceFacts &device,
+                                                         const MatMulDemand &demand, bool centred);
 /// At most SkinnyMatMulConfig::mostRows rows of A, which runs along K.
 std::optional<Choice<SkinnyMatMulConfig>> chooseSkinnyMatMul(const DeviceFacts &device,
                                                              const MatMulDemand &demand);
@@ -129,9 +130,23 @@ std::optional<Choice<ColumnConfig>> chooseColumns(const DeviceFacts &device, int
 std::optional<Choice<DepthwiseConfig>> chooseDepthwise(const DeviceFacts &device,
                                                        const ConvGeometry &geometry,
                                                        int elementBytes, int resultBytes);
-std::optional<Choice<PointwiseConfig>> choosePointwise(const DeviceFacts &device, int64_t rows,
-                                                       int64_t columns, int widestVector,
-                                                       int operands, int elementBytes);
+/// A matrix of results, and operands that may be broadcast to it.
+struct PointwiseDemand {
+  int64_t rows = 1, columns = 1;
+  int widestVector = 1, operands = 0;
+  /// Of operands that have columns, for one result.
+  int bytesPerElement = 0;
+  /// Each operand's own.
+  int64_t readBytes = 0, writtenBytes = 0;
+  /// Instructions of the function.
+  double operations = 1;
+};
+std::optional<Choice<PointwiseConfig>> choosePointwise(const DeviceFacts &device,
+                                                       const PointwiseDemand &demand);
+/// Matrices whose rows and columns change places; `operations`: of an element.
+std::optional<Choice<TransposeConfig>> chooseTranspose(const DeviceFacts &device, int64_t batches,
+                                                       int64_t rows, int64_t columns,
+                                                       const Traffic &traffic, double operations);
 std::optional<Choice<SimtAttentionConfig>>
 chooseSimtAttention(const DeviceFacts &device, const AttentionExtents &extents, bool causal);
 std::optional<Choice<TensorAttentionConfig>> chooseTensorAttention(const DeviceFacts &device,

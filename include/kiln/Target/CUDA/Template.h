@@ -108,17 +108,37 @@ public:
   void declareShape(llvm::StringRef shapeTemplate, llvm::ArrayRef<int> parameters,
                     llvm::StringRef elementType = "");
 
+  /// A functor with one method `T operator()(parameters) const`, whose code is what
+  /// `body` computes from the parameters; nothing when it has no form.
+  struct Parameter {
+    mlir::Type type;
+    std::string name;
+  };
+  using Body = llvm::function_ref<mlir::Value(KernelBuilder &k, mlir::ValueRange parameters)>;
+  /// Another method than that, where members are not empty. With `base` it gives the
+  /// address of element `body` of that input.
+  struct Method {
+    std::string result, name;
+    mlir::BlockArgument base;
+    /// Leaves out parameters that the code does not look at.
+    bool onlyUsed;
+  };
+  struct FreeFunctor {
+    /// The text that declares it, and the one that constructs it.
+    std::string declaration, value;
+    /// Whether it looks at each parameter.
+    llvm::SmallVector<bool> uses;
+    double operations = 0;
+  };
+  std::optional<FreeFunctor> freeFunctor(llvm::StringRef name, llvm::ArrayRef<Parameter> parameters,
+                                         Body body, const Method &method = {});
+
   /// The kernel: `body` is its statements, `grid` its blocks. `note`: how the
   /// configuration was chosen.
   DeviceKernel finish(llvm::StringRef algorithm, const cuda::LaunchShape &shape,
                       std::array<Expr, 3> grid, llvm::StringRef note, llvm::StringRef body);
 
 private:
-  using Body = llvm::function_ref<mlir::Value(KernelBuilder &k, mlir::ValueRange parameters)>;
-  struct Parameter {
-    mlir::Type type;
-    llvm::StringRef name;
-  };
   /// Declares a functor with one method, `result` `method`(parameters), and returns
   /// the text that constructs it. With `base` the method gives the address of
   /// element `body` of that input.

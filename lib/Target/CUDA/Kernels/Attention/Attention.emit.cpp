@@ -5,7 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "dialects/Kiln/ops/Attention/Attention.h"
+#include "kiln/Target/CUDA/AttentionTemplate.h"
 #include "lib/Target/CUDA/Kernels/MatMul/ProductEmitter.h"
 #include "llvm/Support/Format.h"
 #include <limits>
@@ -63,30 +63,42 @@ static std::string scoreOf(TemplateWriter &w, AttentionOp op) {
   });
 }
 
+static cuda::AttentionExtents extentsOf(AttentionOp op) {
+  Shape queries = shapeOf(op.getQ()), keys = shapeOf(op.getK()), values = shapeOf(op.getV());
+  auto extent = [](const Expr &size) { return static_cast<int>(TemplateWriter::guess(size)); };
+  return {extent(queries[0]), extent(queries[2]), extent(keys[2]),  extent(queries[1]),
+          extent(keys[1]),    extent(queries[3]), extent(values[3])};
+}
+
+/// Rows of heads are held in registers and in shared memory; heads and batches are dims of the
+/// grid.
+bool kiln::takesAttention(AttentionOp op, const cuda::DeviceFacts &device) {
+  Type type = elementTypeOf(op.getQ());
+  Shape queries = shapeOf(op.getQ());
+  auto depth = queries[3].constant(), width = shapeOf(op.getV())[3].constant();
+  constexpr int64_t mostBlocks = 65535;
+  return (type.isF32() || type.isF16() || type.isBF16()) && depth && width && *depth > 0 &&
+         *width > 0 && queries[0].constant().value_or(1) <= mostBlocks &&
+         queries[2].constant().value_or(1) <= mostBlocks &&
+         cuda::chooseSimtAttention(device, extentsOf(op), /*causal=*/false);
+}
+
 static std::optional<DeviceKernel> emitAttention(TemplateWriter &w) {
   auto op = cast<AttentionOp>(w.anchor);
   Shape queries = shapeOf(op.getQ()), keys = shapeOf(op.getK()), values = shapeOf(op.getV()),
         result = shapeOf(op.getY());
-  auto depth = queries[3].constant(), width = values[3].constant();
-  // Rows of heads are held in registers; heads and batches are dims of the grid.
-  constexpr int64_t mostBlocks = 65535;
-  if (!w.yieldsOne() || !depth || !width || *depth < 1 || *width < 1 ||
-      std::max(queries[0].constant().value_or(1), queries[2].constant().value_or(1)) > mostBlocks)
+  if (!w.yieldsOne() || !takesAttention(op, w.device))
     return std::nullopt;
-  auto extent = [&](const Expr &size) { return static_cast<int>(w.guess(size)); };
-  cuda::AttentionExtents extents{extent(queries[0]), extent(queries[2]), extent(keys[2]),
-                                 extent(queries[1]), extent(keys[1]),    extent(queries[3]),
-                                 extent(values[3])};
+  cuda::AttentionExtents extents = extentsOf(op);
   // Products of halves on tensor cores, in rows of whole chunks; else fp32 on the ordinary units.
   constexpr int chunk = cuda::vectorBytes / 2;
   auto unit = tensorUnit(w, elementTypeOf(op.getQ()));
   std::optional<cuda::Choice<cuda::TensorAttentionConfig>> tensor;
-  if (unit && unit->first != cuda::Unit::tf32 && *depth % chunk == 0 && *width % chunk == 0)
+  if (unit && unit->first != cuda::Unit::tf32 && extents.headSize % chunk == 0 &&
+      extents.valueSize % chunk == 0)
     tensor = cuda::chooseTensorAttention(w.device, unit->first, extents, /*causal=*/false);
   auto simt = cuda::chooseSimtAttention(w.device, extents, /*causal=*/false);
-  if (!tensor && !simt)
-    return std::nullopt;
-  bool onTensorCores = tensor && (!simt || tensor->seconds <= simt->seconds);
+  bool onTensorCores = tensor && tensor->seconds <= simt->seconds;
 
   w.include("Attention/Attention.cuh");
   int vector = cuda::vectorBytes / 4;

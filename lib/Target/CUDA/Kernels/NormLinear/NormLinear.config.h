@@ -27,8 +27,8 @@ struct NormLinearConfig {
   }
 };
 
-/// Each column of tiles reads its rows again for the statistics (twice if centred): from the caches,
-/// where rows of a tile fit. What functors read comes on top.
+/// Each column of tiles reads its rows again for the statistics (twice if centred): from the
+/// caches, where rows of a tile fit. What functors read comes on top.
 constexpr Traffic normLinearTraffic(const NormLinearConfig &config, const MatMulExtents &e,
                                     bool centred, int elementBytes, int resultBytes) {
   Traffic t = matMulTraffic(config.product, e, 1, elementBytes, elementBytes, resultBytes);

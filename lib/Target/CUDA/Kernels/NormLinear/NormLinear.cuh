@@ -62,8 +62,8 @@ template <class T, int vector_, class Prologue, class Change> struct NormalizedO
 };
 
 /// result = epilogue(change(norm(prologue(x))) * b): the norm of LayerNorm, or of RMSNorm without
-/// `centred`; scale, bias and activation are the change's. The prologue's and the change's (row, col)
-/// is the place in x. Grid as matMulLaunch of one batch says.
+/// `centred`; scale, bias and activation are the change's. The prologue's and the change's (row,
+/// col) is the place in x. Grid as matMulLaunch of one batch says.
 template <class Shape, bool centred, int vector, class Prologue, class Change, class B,
           class Result>
 struct NormLinear {
@@ -85,9 +85,9 @@ struct NormLinear {
   }
 
   template <class T>
-  __device__ __forceinline__ static void
-  run(const T *x, float epsilon, const B &b, const Result &result, int m, int n, int k, int group,
-      const Prologue &prologue, const Change &change) {
+  __device__ __forceinline__ static void run(const T *x, float epsilon, const B &b,
+                                             const Result &result, int m, int n, int k, int group,
+                                             const Prologue &prologue, const Change &change) {
     float *statistics = reinterpret_cast<float *>(dynamicShared() + Shape::Product::sharedBytes);
     const int row0 = tileOf(blockIdx.x, (m + config.tileM - 1) / config.tileM,
                             (n + config.tileN - 1) / config.tileN, group)

@@ -17,6 +17,24 @@
 
 namespace kiln {
 
+/// An integer of less than a byte, as a value: what it is made from wraps, and it
+/// computes as the int that it is.
+template <int Bits, bool IsSigned> class SubByte {
+public:
+  SubByte() = default;
+  __device__ __forceinline__ constexpr SubByte(int64_t number)
+      : number(IsSigned ? wrapped(number) : static_cast<int8_t>(number & mask)) {}
+  __device__ __forceinline__ constexpr operator int() const { return number; }
+
+private:
+  static constexpr int64_t mask = (int64_t(1) << Bits) - 1, sign = int64_t(1) << (Bits - 1);
+  __device__ __forceinline__ static constexpr int8_t wrapped(int64_t number) {
+    return static_cast<int8_t>(((number & mask) ^ sign) - sign);
+  }
+
+  int8_t number;
+};
+
 template <typename To, typename From> __device__ __forceinline__ To bitCast(From from) {
   static_assert(sizeof(To) == sizeof(From), "a bit cast keeps the size");
   To to;
@@ -99,5 +117,10 @@ template <typename To, typename From> __device__ __forceinline__ To toInteger(Fr
 }
 
 } // namespace kiln
+
+using int2_t = kiln::SubByte<2, true>;
+using int4_t = kiln::SubByte<4, true>;
+using uint2_t = kiln::SubByte<2, false>;
+using uint4_t = kiln::SubByte<4, false>;
 
 #endif // KILN_CUDA_MATH_H
