@@ -9,7 +9,7 @@ Substitutions   %python   the Python of tools/dev/setup, with numpy, onnx, onnxr
                 %kiln_src the checkout;  %models the folder of fetched and seeded models
 Features        full      unless the quick tier was asked for:  // REQUIRES: full   ends in seconds, not in moments
                 slow      with the slow tier only:              // REQUIRES: slow
-                models    %models holds what tools/dev/get-models fetches
+                models    %models holds what tools/dev/get-models fetches and tools/dev/make-models writes
                 torch-models                                    and what tools/dev/make-torch-models exports
                 asan, tsan, ubsan                               the build has that sanitizer
                 python    %python is there
@@ -74,7 +74,7 @@ if config.kiln_python and os.path.exists(config.kiln_python):
     features.add("python")
 if os.path.exists(os.path.join(config.kiln_binary_dir, "lib", "libkiln-cudasim.so")):
     features.add("cudasim")
-if os.path.isdir(models):
+if all(os.path.isdir(os.path.join(models, part)) for part in ("magika", "seeded")):
     features.add("models")
 if os.path.isdir(os.path.join(models, "torch")):
     features.add("torch-models")

@@ -346,6 +346,7 @@ bool Compilation::writeKernelTemp(const DeviceKernel &kernel, StringRef suffix, 
 }
 
 bool Compilation::writeKernelTemps(const CudaToolchain &toolchain, ArrayRef<ImageJob> jobs) {
+  bool disassembles = true;
   for (const ImageJob &job : jobs) {
     if (!job.architecture)
       continue;
@@ -354,15 +355,18 @@ bool Compilation::writeKernelTemps(const CudaToolchain &toolchain, ArrayRef<Imag
       return false;
     if (job.architecture->isPtx)
       continue;
-    auto sass = toolchain.disassemble(job.code.image);
-    if (!sass) {
+    if (!writeKernelTemp(*job.kernel, arch + ".ptxas.txt", job.code.report + "\n"))
+      return false;
+    if (!disassembles)
+      continue;
+    if (auto sass = toolchain.disassemble(job.code.image)) {
+      if (!writeKernelTemp(*job.kernel, arch + ".sass", *sass + "\n"))
+        return false;
+    } else {
       // The other kernels' would fail alike.
       diags.report(Diag::NoDisassembly, llvm::toString(sass.takeError()));
-      return true;
+      disassembles = false;
     }
-    if (!writeKernelTemp(*job.kernel, arch + ".ptxas.txt", job.code.report + "\n") ||
-        !writeKernelTemp(*job.kernel, arch + ".sass", *sass + "\n"))
-      return false;
   }
   return true;
 }
