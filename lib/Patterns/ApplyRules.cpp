@@ -76,7 +76,7 @@ private:
     report().work += matcher.work();
     PullCosts costs(tables.kernels);
     TrafficModel traffic;
-    GenericPlan generic(block, tables.kernels, costs, traffic);
+    GenericPlan generic(block, tables.kernels, costs, traffic, report().rates);
     for (Candidate &candidate : candidates)
       judge(candidate, tables.kernels, costs, generic, traffic, weigher());
     choose(candidates, generic);

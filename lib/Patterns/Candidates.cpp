@@ -45,8 +45,8 @@ int64_t TrafficModel::trafficOf(ArrayRef<Operation *> ops) const {
 }
 
 GenericPlan::GenericPlan(Block &block, const KernelTable &table, PullCosts &costs,
-                         const TrafficModel &traffic)
-    : block(block), table(table), costs(costs), traffic(traffic) {
+                         const TrafficModel &traffic, const PredictionRates &rates)
+    : block(block), table(table), costs(costs), traffic(traffic), rates(rates) {
   FusionGrower grower(table, costs, [&](Operation *member) { return !groupOf.count(member); });
   for (Operation &op : llvm::reverse(block)) {
     if (!needsKernel(&op, table) || groupOf.count(&op))
@@ -223,8 +223,8 @@ bool kiln::weighByRecords(RuleMatch &match, ArrayRef<Operation *> ops, const Tra
 }
 
 /// Why the generic fuser is the better choice, by what is predicted.
-static std::string whyGeneric(GenericPlan::Cost without, GenericPlan::Cost with) {
-  if (with.time() <= without.time())
+static std::string whyGeneric(GenericPlan::Cost without, GenericPlan::Cost with, int64_t gain) {
+  if (gain >= 0)
     return "";
   if (with.bytes > without.bytes)
     return "the generic fuser moves " + std::to_string(with.bytes - without.bytes) +
@@ -253,8 +253,8 @@ void kiln::judge(Candidate &candidate, const KernelTable &table, PullCosts &cost
   match.savedBytes -= traffic.trafficOf(candidate.ops);
   match.savedOverGeneric = without.bytes - with.bytes;
   match.verdict = Verdict::Lost;
-  match.gain = candidate.predictedGain = without.time() - with.time();
+  match.gain = candidate.predictedGain = generic.timeOf(without) - generic.timeOf(with);
   if (weighByRecords(match, candidate.ops, traffic, weigher) &&
       match.basis == EvidenceClass::Predicted)
-    match.reason = whyGeneric(without, with);
+    match.reason = whyGeneric(without, with, candidate.predictedGain);
 }

@@ -11,6 +11,7 @@
 #include "kiln/Codegen/FusionGroup.h"
 #include "kiln/Patterns/Records.h"
 #include "kiln/Patterns/RuleReport.h"
+#include <cmath>
 
 namespace kiln {
 
@@ -30,22 +31,20 @@ private:
 /// As in Records.h; sizes that the model remembers cost nothing.
 Bucket bucketOf(llvm::ArrayRef<mlir::Operation *> ops, const TrafficModel &traffic);
 
-// What a prediction takes a run for, so that it compares with what was measured.
-// Measured on one core of an AMD EPYC (Zen 4): ReLU of 64 MiB moves 128 MiB in 10
-// to 14 ms; a hundred more Softmaxes of four elements take 3.1 us more.
-inline constexpr int64_t picosecondsPerByte = 100, picosecondsPerKernel = 30000;
-
 /// What the generic fuser would make of a block.
 class GenericPlan {
 public:
   GenericPlan(mlir::Block &block, const KernelTable &table, PullCosts &costs,
-              const TrafficModel &traffic);
+              const TrafficModel &traffic, const PredictionRates &rates);
 
   struct Cost {
     int64_t bytes = 0, kernels = 0;
-    /// Predicted picoseconds.
-    int64_t time() const { return bytes * picosecondsPerByte + kernels * picosecondsPerKernel; }
   };
+  /// Predicted picoseconds.
+  int64_t timeOf(Cost cost) const {
+    return std::llround(static_cast<double>(cost.bytes) * rates.picosecondsPerByte +
+                        static_cast<double>(cost.kernels) * rates.picosecondsPerKernel);
+  }
   /// Two costs of the groups that `ops` are in and of those that feed them: as
   /// they are, and with `ops` as one kernel and the rest grouped anew.
   std::pair<Cost, Cost> compare(llvm::ArrayRef<mlir::Operation *> ops) const;
@@ -62,6 +61,7 @@ private:
   const KernelTable &table;
   PullCosts &costs;
   const TrafficModel &traffic;
+  const PredictionRates &rates;
   std::vector<FusionGroup> groups;
   llvm::DenseMap<mlir::Operation *, unsigned> groupOf;
 };

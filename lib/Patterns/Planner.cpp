@@ -93,9 +93,9 @@ static void giveUp(std::vector<Candidate> &candidates, const GenericPlan &generi
         kernels.push_back(candidate.ops);
         knownBetter += candidate.match.gain - candidate.predictedGain;
       }
-    return generic.costWith(kernels).time() - knownBetter;
+    return generic.timeOf(generic.costWith(kernels)) - knownBetter;
   };
-  int64_t limit = generic.costWith({}).time(), now = timeBut(nullptr);
+  int64_t limit = generic.timeOf(generic.costWith({})), now = timeBut(nullptr);
   for (Candidate &candidate : candidates) {
     if (now <= limit)
       return;

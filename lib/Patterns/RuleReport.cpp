@@ -7,6 +7,7 @@
 
 #include "kiln/Patterns/RuleReport.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/JSON.h"
 #include "llvm/Support/raw_ostream.h"
 #include <map>
@@ -41,13 +42,17 @@ static bool applied(const RuleMatch *match) {
   return match->verdict == Verdict::Fired || match->verdict == Verdict::Rewrote;
 }
 
-static std::string evidence(const RuleMatch &match) {
+static std::string evidence(const RuleMatch &match, const PredictionRates &rates) {
   if (!RuleReport::hasEvidence(match))
     return "";
   if (match.basis != EvidenceClass::Predicted)
     return match.recordText;
-  return "predicted: " + std::to_string(match.savedBytes) + " bytes less traffic, " +
-         std::to_string(match.savedOverGeneric) + " over the generic fuser";
+  std::string text = "predicted: " + std::to_string(match.savedBytes) + " bytes less traffic, " +
+                     std::to_string(match.savedOverGeneric) + " over the generic fuser";
+  if (!rates.device.empty())
+    text +=
+        llvm::formatv(" ({0:F2} us on {1})", static_cast<double>(match.gain) * 1e-6, rates.device);
+  return text;
 }
 
 void RuleReport::printText(llvm::raw_ostream &os) const {
@@ -69,7 +74,7 @@ void RuleReport::printText(llvm::raw_ostream &os) const {
       if (!match->kernel.empty())
         os << " -> " << match->kernel;
       os << "\n";
-      if (std::string text = evidence(*match); !text.empty())
+      if (std::string text = evidence(*match, rates); !text.empty())
         os << "    " << text << "\n";
       if (!match->reason.empty())
         os << "    because " << match->reason << "\n";

@@ -45,6 +45,18 @@ static const cuda::DeviceFacts &scheduledDevice(StringRef architecture) {
   return found ? *found : cuda::builtInDevices().front();
 }
 
+PredictionRates Compilation::deviceRates() const {
+  PredictionRates mean{0, cuda::launchSeconds() * 1e12, ""};
+  std::vector<std::string> names = machines();
+  for (const std::string &name : names) {
+    const cuda::DeviceFacts &device = scheduledDevice(name);
+    mean.picosecondsPerByte +=
+        1e12 / cuda::reachableBandwidth(device) / static_cast<double>(names.size());
+    mean.device += (mean.device.empty() ? "" : ", ") + device.name;
+  }
+  return mean;
+}
+
 bool Compilation::checkPrecision() {
   static constexpr std::tuple<Precision, cuda::Unit, StringLiteral> units[] = {
       {Precision::Tf32, cuda::Unit::tf32, "tf32"},

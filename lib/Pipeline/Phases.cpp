@@ -227,6 +227,7 @@ bool Compilation::fuseForDevice(bool onlyTemplates) {
   device->module = module->clone();
   report.device = std::make_shared<RuleReport>();
   report.device->rules = report.rules;
+  report.device->rates = deviceRates();
   // Rows of a product are finished where they are made by processors only. They are normalised
   // on their way into one in fp32 (NormLinear).
   bool normLinear = onlyTemplates && options.cuda.precision == Precision::Fp32;

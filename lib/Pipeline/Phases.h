@@ -102,6 +102,8 @@ private:
   // Device.cpp
   bool checkPrecision();
   std::vector<std::string> machines() const;
+  /// What rules' matches are weighed by: the mean of the devices that stand for machines().
+  PredictionRates deviceRates() const;
   bool haveTemplates(mlir::ModuleOp graph) const;
   struct DeviceForms;
   static std::vector<std::array<Expr, 3>> gridsOf(const DeviceForms &kernel);

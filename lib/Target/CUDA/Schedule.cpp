@@ -42,6 +42,12 @@ constexpr int64_t sharedUnit = 128;
 
 } // namespace
 
+double kiln::cuda::launchSeconds() { return Assumptions::launch; }
+
+double kiln::cuda::reachableBandwidth(const DeviceFacts &device) {
+  return Assumptions::reachableBandwidth * static_cast<double>(device.memoryBytesPerSecond);
+}
+
 Occupancy kiln::cuda::occupancyOf(const DeviceFacts &device, int threads, int registers,
                                   int64_t sharedBytes) {
   Occupancy result;
@@ -110,9 +116,7 @@ Prediction kiln::cuda::predict(const DeviceFacts &device, const Work &work) {
   // Little's law: bytes under way / latency.
   double underWay = std::min<double>(static_cast<double>(blocks), static_cast<double>(together)) *
                     work.shape.threads * work.bytesInFlight;
-  double bandwidth =
-      std::min(Assumptions::reachableBandwidth * static_cast<double>(device.memoryBytesPerSecond),
-               underWay / Assumptions::memoryLatency);
+  double bandwidth = std::min(reachableBandwidth(device), underWay / Assumptions::memoryLatency);
   p.memory = fetched / bandwidth;
   p.latency = static_cast<double>(p.waves) * (work.memoryWaits * Assumptions::memoryLatency +
                                               work.cacheWaits * Assumptions::cacheLatency);

@@ -61,6 +61,11 @@ struct Work {
   double memoryWaits = 1, cacheWaits = 0;
 };
 
+/// What of the model holds for any kernel: the seconds of a launch inside a graph, and the bytes a
+/// second that a long copy moves.
+double launchSeconds();
+double reachableBandwidth(const DeviceFacts &device);
+
 /// What the model says of a launch, in seconds. The longest of the parts counts, and the launch
 /// itself on top.
 struct Prediction {
