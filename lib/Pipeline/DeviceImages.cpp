@@ -139,6 +139,7 @@ bool Compilation::writeKernelTemp(const DeviceKernel &kernel, StringRef suffix, 
 }
 
 bool Compilation::writeKernelTemps(const CudaToolchain &toolchain, ArrayRef<ImageJob> jobs) {
+  bool canDisassemble = true;
   for (const ImageJob &job : jobs) {
     if (!job.architecture)
       continue;
@@ -147,14 +148,18 @@ bool Compilation::writeKernelTemps(const CudaToolchain &toolchain, ArrayRef<Imag
       return false;
     if (job.architecture->isPtx)
       continue;
+    if (!writeKernelTemp(*job.kernel, arch + ".ptxas.txt", job.code.report + "\n"))
+      return false;
+    if (!canDisassemble)
+      continue;
     auto sass = toolchain.disassemble(job.code.image);
     if (!sass) {
       // The other kernels' would fail alike.
       diags.report(Diag::NoDisassembly, llvm::toString(sass.takeError()));
-      return true;
+      canDisassemble = false;
+      continue;
     }
-    if (!writeKernelTemp(*job.kernel, arch + ".ptxas.txt", job.code.report + "\n") ||
-        !writeKernelTemp(*job.kernel, arch + ".sass", *sass + "\n"))
+    if (!writeKernelTemp(*job.kernel, arch + ".sass", *sass + "\n"))
       return false;
   }
   return true;
