@@ -109,6 +109,11 @@ private:
   static std::vector<std::array<Expr, 3>> gridsOf(const DeviceForms &kernel);
   bool checkDeviceMemory();
   bool emitDeviceKernels();
+  void buildDeviceProgram(mlir::ModuleOp into);
+  llvm::Constant *addDevice(llvm::Module &into);
+  void printDeviceKernels(llvm::raw_ostream &os);
+
+  // DeviceImages.cpp
   bool compileDeviceKernels();
   bool findArchitectures(const CudaToolchain &toolchain,
                          std::vector<CudaArchitecture> &architectures);
@@ -119,9 +124,6 @@ private:
   std::string kernelTemp(const DeviceKernel &kernel, llvm::StringRef suffix) const;
   bool writeKernelTemp(const DeviceKernel &kernel, llvm::StringRef suffix, llvm::StringRef text);
   bool writeKernelTemps(const CudaToolchain &toolchain, llvm::ArrayRef<ImageJob> jobs);
-  void buildDeviceProgram(mlir::ModuleOp into);
-  llvm::Constant *addDevice(llvm::Module &into);
-  void printDeviceKernels(llvm::raw_ostream &os);
 
   // Outputs.cpp
   bool writeLinked(Stage form, llvm::StringRef output, llvm::StringRef header);
