@@ -228,8 +228,20 @@ private:
     auto op = tryBuild(rewriter, place, name, operands, attributes);
     if (failed(op))
       return failure();
+    // What a rule makes of constants is to cost nothing when the model runs.
+    if (isOfConstants(*op) && !isWorthFolding(*op))
+      return decline("the constant that " + name.str() + " makes is too large to be kept");
     results.push_back(*op);
     return success();
+  }
+
+  /// Not a constant, and computed of constants alone, by this rewrite.
+  bool isOfConstants(Operation *op) {
+    return op->getNumOperands() != 0 && llvm::all_of(op->getOperands(), [&](Value operand) {
+      Operation *producer = operand.getDefiningOp();
+      return constantOf(operand) ||
+             (producer && llvm::is_contained(made, producer) && isOfConstants(producer));
+    });
   }
 
   static void appendValues(PDLValue argument, SmallVectorImpl<Value> &values) {

@@ -31,51 +31,62 @@ bool kiln::isSmallTensor(Type type) {
 }
 
 namespace {
-struct Foldable {
-  SmallVector<TensorData> operands;
+/// What folding may come to, by sizes alone.
+enum class Growth {
+  Moderate,
   /// Folding pays only if the results are one value each.
-  bool needsSplats = false;
+  NeedsSplats,
+  TooLarge
 };
 } // namespace
 
-/// Operands of `op` as data, when all are constants and folding pays.
-static std::optional<Foldable> foldableOperands(Operation *op) {
-  if (op->getNumRegions() != 0 || op->getNumResults() == 0 ||
-      op->hasTrait<OpTrait::ConstantLike>() || !isMemoryEffectFree(op))
-    return std::nullopt;
-  SmallVector<TensorData> operands;
+static Growth growthOf(Operation *op) {
   double operandBytes = 0, resultBytes = 0;
   for (Value operand : op->getOperands()) {
     ElementsAttr attr = constantOf(operand);
-    auto data = attr ? tensorDataOf(attr) : std::nullopt;
-    if (!data)
-      return std::nullopt;
-    operandBytes += attr.isSplat() ? 0 : static_cast<double>(data->byteSize());
-    operands.push_back(*data);
+    operandBytes += attr && attr.isSplat() ? 0 : bytesOf(operand.getType());
   }
-  for (Type type : op->getResultTypes()) {
-    if (!isa<RankedTensorType>(type) || !cast<RankedTensorType>(type).hasStaticShape())
-      return std::nullopt;
+  for (Type type : op->getResultTypes())
     resultBytes += bytesOf(type);
-  }
-  bool needsSplats = resultBytes > operandBytes + allowedGrowth;
-  if (needsSplats && (operandBytes > 0 || resultBytes > allowedSplat))
-    return std::nullopt;
-  return Foldable{std::move(operands), needsSplats};
+  if (resultBytes <= operandBytes + allowedGrowth)
+    return Growth::Moderate;
+  return operandBytes > 0 || resultBytes > allowedSplat ? Growth::TooLarge : Growth::NeedsSplats;
+}
+
+static bool hasStaticResults(Operation *op) {
+  return llvm::all_of(op->getResultTypes(), [](Type type) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    return tensor && tensor.hasStaticShape();
+  });
+}
+
+bool kiln::isWorthFolding(Operation *op) {
+  return hasStaticResults(op) && growthOf(op) != Growth::TooLarge;
 }
 
 FailureOr<SmallVector<Value>> kiln::foldToConstants(OpBuilder &b, Operation *op,
                                                     const ReferenceTable &table) {
-  auto foldable = foldableOperands(op);
-  if (!foldable)
+  if (op->getNumRegions() != 0 || op->getNumResults() == 0 ||
+      op->hasTrait<OpTrait::ConstantLike>() || !isMemoryEffectFree(op) || !hasStaticResults(op))
     return failure();
-  auto results = evaluate(table, op, foldable->operands);
+  SmallVector<TensorData> operands;
+  for (Value operand : op->getOperands()) {
+    ElementsAttr attr = constantOf(operand);
+    auto data = attr ? tensorDataOf(attr) : std::nullopt;
+    if (!data)
+      return failure();
+    operands.push_back(*data);
+  }
+  Growth growth = growthOf(op);
+  if (growth == Growth::TooLarge)
+    return failure();
+  auto results = evaluate(table, op, operands);
   if (failed(results))
     return failure();
   SmallVector<ElementsAttr> attrs;
   for (const TensorData &data : *results) {
     attrs.push_back(elementsAttr(data));
-    if (foldable->needsSplats && !attrs.back().isSplat())
+    if (growth == Growth::NeedsSplats && !attrs.back().isSplat())
       return failure();
   }
   OpBuilder::InsertionGuard guard(b);

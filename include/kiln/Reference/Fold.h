@@ -17,6 +17,10 @@ namespace kiln {
 mlir::FailureOr<llvm::SmallVector<mlir::Value>>
 foldToConstants(mlir::OpBuilder &b, mlir::Operation *op, const ReferenceTable &table);
 
+/// Whether results of `op`, whose operands are constants or computed of constants
+/// alone, are not much larger than these.
+bool isWorthFolding(mlir::Operation *op);
+
 /// Whether a tensor of this type is small enough to be made a constant whatever
 /// it is computed from.
 bool isSmallTensor(mlir::Type type);

@@ -32,3 +32,16 @@ func.func @near_misses(%x: tensor<1x1x4x4xf32>) -> (tensor<1x2x4x4xf32>, tensor<
   %5 = kiln.mul %4, %large : (tensor<1x2x4x4xf32>, tensor<f32>) -> tensor<1x2x4x4xf32>
   return %0, %1, %3, %5 : tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>, tensor<1x2x4x4xf32>
 }
+
+// Weights of one value take no room; multiplied, they would be 100 KB, or be multiplied again in each run.
+// CHECK-LABEL: @splat_weights
+// CHECK:       kiln.constant dense<2.000000e-02> : tensor<2x64x15x15xf32>
+// CHECK:       kiln.conv
+// CHECK:       kiln.mul
+func.func @splat_weights(%x: tensor<1x64x16x16xf32>) -> tensor<1x2x2x2xf32> {
+  %w = kiln.constant dense<2.000000e-02> : tensor<2x64x15x15xf32>
+  %s = kiln.constant dense<[[[2.0]], [[10.0]]]> : tensor<2x1x1xf32>
+  %0 = kiln.conv %x, %w {strides = array<i64: 1, 1>, dilations = array<i64: 1, 1>, pads = #kiln.exprs<"0", "0", "0", "0">, group = 1} : (tensor<1x64x16x16xf32>, tensor<2x64x15x15xf32>) -> tensor<1x2x2x2xf32>
+  %1 = kiln.mul %0, %s : (tensor<1x2x2x2xf32>, tensor<2x1x1xf32>) -> tensor<1x2x2x2xf32>
+  return %1 : tensor<1x2x2x2xf32>
+}
