@@ -238,10 +238,10 @@ private:
   /// Not a constant, and computed of constants alone, by this rewrite.
   bool isOfConstants(Operation *op) {
     return op->getNumOperands() != 0 && llvm::all_of(op->getOperands(), [&](Value operand) {
-      Operation *producer = operand.getDefiningOp();
-      return constantOf(operand) ||
-             (producer && llvm::is_contained(made, producer) && isOfConstants(producer));
-    });
+             Operation *producer = operand.getDefiningOp();
+             return constantOf(operand) ||
+                    (producer && llvm::is_contained(made, producer) && isOfConstants(producer));
+           });
   }
 
   static void appendValues(PDLValue argument, SmallVectorImpl<Value> &values) {
