@@ -49,7 +49,7 @@ class AlgebraDriver : public RewriterBase::Listener {
 public:
   AlgebraDriver(Block &block, const RuleTables &tables, const RuleList &rules, Weigher *weigher,
                 RuleTimes &times)
-      : block(block), tables(tables), weigher(weigher), times(times),
+      : block(block), tables(tables), weigher(weigher), times(times), traffic(block),
         rewriter(block.getParentOp()->getContext()),
         recognising(*rewriter.getContext(), tables.library.natives(), withoutMoving(rules),
                     RuleKind::Algebra, actions()),

@@ -75,7 +75,7 @@ private:
     ProcessorTime time(times.choose);
     report().work += matcher.work();
     PullCosts costs(tables.kernels);
-    TrafficModel traffic;
+    TrafficModel traffic(block);
     GenericPlan generic(block, tables.kernels, costs, traffic, report().rates);
     for (Candidate &candidate : candidates)
       judge(candidate, tables.kernels, costs, generic, traffic, weigher());

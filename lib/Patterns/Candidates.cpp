@@ -16,6 +16,31 @@ using namespace kiln;
 // Costs
 //===----------------------------------------------------------------------===//
 
+TrafficModel::TrafficModel(Block &block) {
+  auto function = dyn_cast<func::FuncOp>(block.getParentOp());
+  if (!function)
+    function = block.getParentOp()->getParentOfType<func::FuncOp>();
+  if (!function || function.isExternal())
+    return;
+  llvm::StringSet<> others;
+  for (BlockArgument input : function.getArguments()) {
+    Shape shape = isa<RankedTensorType>(input.getType()) ? shapeOf(input) : Shape();
+    for (auto [axis, dim] : llvm::enumerate(shape))
+      dim.forEachSymbol([&, isBatch = axis == 0 && shape.size() > 1](StringRef name) {
+        (isBatch ? batches : others).insert(name);
+      });
+  }
+  for (const auto &other : others)
+    batches.erase(other.getKey());
+}
+
+int64_t TrafficModel::elementsOf(const Shape &shape) const {
+  int64_t elements = elementCount(shape).evaluate([&](StringRef symbol) -> int64_t {
+    return batches.contains(symbol) ? 1 : RuleReport::nominalSize;
+  });
+  return std::max<int64_t>(elements, 0);
+}
+
 int64_t TrafficModel::bytesOf(Value value) const {
   auto type = dyn_cast<RankedTensorType>(value.getType());
   if (!type)
@@ -23,9 +48,7 @@ int64_t TrafficModel::bytesOf(Value value) const {
   auto [it, fresh] = known.try_emplace(type, 0);
   if (!fresh)
     return it->second;
-  int64_t elements =
-      elementCount(shapeOf(type)).evaluate([](StringRef) { return RuleReport::nominalSize; });
-  return it->second = std::max<int64_t>(elements, 0) * elementBytes(type.getElementType());
+  return it->second = elementsOf(shapeOf(type)) * elementBytes(type.getElementType());
 }
 
 int64_t TrafficModel::trafficOf(ArrayRef<Operation *> ops) const {
@@ -85,6 +108,14 @@ void GenericPlan::addRest(ArrayRef<Operation *> rest, Cost &cost) const {
     cost.bytes += traffic.trafficOf(piece.ops.getArrayRef());
     ++cost.kernels;
   }
+}
+
+GenericPlan::Cost GenericPlan::costApart(ArrayRef<Operation *> ops) const {
+  Cost cost;
+  SmallVector<Operation *> roots(ops);
+  llvm::sort(roots, [](Operation *a, Operation *b) { return b->isBeforeInBlock(a); });
+  addRest(roots, cost);
+  return cost;
 }
 
 GenericPlan::Cost GenericPlan::costWith(ArrayRef<ArrayRef<Operation *>> kernels) const {
@@ -193,7 +224,7 @@ static std::string whyNoKernel(Candidate &candidate, const KernelTable &table, P
     return label(candidate.root) + " has no kernel";
   FusionGrower grower(
       table, costs, [&](Operation *op) { return members.contains(op); },
-      /*mayFinishRows=*/true);
+      /*mayJoin=*/true);
   FusionGroup &group = candidate.group;
   group = grower.grow(candidate.root);
   StringRef family = grower.familyOf(group), wanted = candidate.match.kernel;
@@ -254,7 +285,17 @@ void kiln::judge(Candidate &candidate, const KernelTable &table, PullCosts &cost
   match.savedOverGeneric = without.bytes - with.bytes;
   match.verdict = Verdict::Lost;
   match.gain = candidate.predictedGain = generic.timeOf(without) - generic.timeOf(with);
-  if (weighByRecords(match, candidate.ops, traffic, weigher) &&
-      match.basis == EvidenceClass::Predicted)
+  if (!weighByRecords(match, candidate.ops, traffic, weigher))
+    return;
+  if (match.basis == EvidenceClass::Predicted) {
     match.reason = whyGeneric(without, with, candidate.predictedGain);
+    return;
+  }
+  // A record is of the ops alone: what the kernel leaves to others is predicted.
+  int64_t alone = generic.timeOf(generic.costApart(candidate.ops)) -
+                  generic.timeOf({traffic.trafficOf(candidate.ops), 1});
+  int64_t around = candidate.predictedGain - alone;
+  match.gain += around;
+  if (around < 0 && match.gain < 0)
+    match.reason = "what it leaves to other kernels costs more than it saves";
 }

@@ -11,19 +11,27 @@
 #include "kiln/Codegen/FusionGroup.h"
 #include "kiln/Patterns/Records.h"
 #include "kiln/Patterns/RuleReport.h"
+#include "llvm/ADT/StringSet.h"
 #include <cmath>
 
 namespace kiln {
 
-/// Bytes of memory traffic, sizes that only the run knows counted as
-/// RuleReport::nominalSize.
+/// Bytes of memory traffic. Sizes that only the run knows count as
+/// RuleReport::nominalSize, but 1 where they are no more than the first dim of
+/// inputs with more dims: a batch, and requests come one at a time.
 class TrafficModel {
 public:
+  TrafficModel() = default;
+  /// For ops of this block, or one in it, of a program.
+  explicit TrafficModel(mlir::Block &block);
+
+  int64_t elementsOf(const Shape &shape) const;
   int64_t bytesOf(mlir::Value value) const;
   /// What a kernel of these ops reads and writes.
   int64_t trafficOf(llvm::ArrayRef<mlir::Operation *> ops) const;
 
 private:
+  llvm::StringSet<> batches;
   /// Evaluating sizes is dear, and types are few.
   mutable llvm::DenseMap<mlir::Type, int64_t> known;
 };
@@ -48,6 +56,8 @@ public:
   /// Two costs of the groups that `ops` are in and of those that feed them: as
   /// they are, and with `ops` as one kernel and the rest grouped anew.
   std::pair<Cost, Cost> compare(llvm::ArrayRef<mlir::Operation *> ops) const;
+  /// What the generic fuser would make of these ops if nothing were around them.
+  Cost costApart(llvm::ArrayRef<mlir::Operation *> ops) const;
   /// Of the block, when the generic fuser takes what is in no kernel of these.
   Cost costWith(llvm::ArrayRef<llvm::ArrayRef<mlir::Operation *>> kernels) const;
 

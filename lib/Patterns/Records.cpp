@@ -104,15 +104,13 @@ std::string Bucket::str() const {
          " bytes";
 }
 
-static double elementsOf(const Shape &shape) {
-  return static_cast<double>(std::max<int64_t>(
-      elementCount(shape).evaluate([](StringRef) { return RuleReport::nominalSize; }), 0));
-}
-
 /// A multiplication and an addition count two, any other op one an element of
 /// its largest operand or result.
-static double operationsOf(Operation *op) {
-  auto elements = [](Value value) {
+static double operationsOf(Operation *op, const TrafficModel &sizes) {
+  auto elementsOf = [&](const Shape &shape) {
+    return static_cast<double>(sizes.elementsOf(shape));
+  };
+  auto elements = [&](Value value) {
     return isa<RankedTensorType>(value.getType()) ? elementsOf(shapeOf(value)) : 0;
   };
   // Products that one element of `each` takes part in.
@@ -146,7 +144,7 @@ Bucket kiln::bucketOf(ArrayRef<Operation *> ops, const TrafficModel &traffic) {
   llvm::raw_string_ostream(bucket.dtype) << getElementTypeOrSelf(ops.back()->getResult(0));
   double operations = 0;
   for (Operation *op : ops)
-    operations += operationsOf(op);
+    operations += operationsOf(op, traffic);
   bucket.flops = log2Of(operations);
   bucket.bytes = log2Of(static_cast<double>(traffic.trafficOf(ops)));
   return bucket;

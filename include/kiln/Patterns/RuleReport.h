@@ -47,7 +47,7 @@ struct RuleMatch {
   std::string kernel;
   /// Bytes that need not be written and read, against one kernel an op, and
   /// against what the generic fuser would have made of the same ops. Unknown
-  /// sizes count as RuleReport::nominalSize.
+  /// sizes count as RuleReport::nominalSize, those of batches as 1.
   int64_t savedBytes = 0, savedOverGeneric = 0;
   /// Picoseconds of a run saved over the generic fuser: what matches are compared
   /// by, measured or predicted.
