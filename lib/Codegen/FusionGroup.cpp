@@ -141,7 +141,7 @@ bool FusionGrower::isPulledOften(Operation *op, const FusionGroup &group) const 
     Operation *user = users[i];
     if (!group.ops.contains(user))
       continue;
-    if (group.preparesRows && user == group.anchor)
+    if (group.preparesOperand && user == group.anchor)
       continue;
     if (table.find(user)->reads == Reads::Often)
       return true;
@@ -221,7 +221,7 @@ bool FusionGrower::isProductOfRows(Operation *anchor) const {
 /// one kernel with it.
 void FusionGrower::finishRows(FusionGroup &group) {
   Operation *rows = group.anchor;
-  if (!mayFinishRows || !rows || !table.find(rows)->finishesRows)
+  if (!mayJoin || !rows || !table.find(rows)->finishesRows)
     return;
   Value made = rows->getOperand(0);
   auto axis = rows->getAttrOfType<IntegerAttr>("axis");
@@ -240,29 +240,38 @@ void FusionGrower::finishRows(FusionGroup &group) {
   group.anchor = inner.anchor;
 }
 
-/// Takes the op of rows, and what follows it, that makes the rows of the group's
-/// product.
-void FusionGrower::prepareRows(FusionGroup &group) {
-  if (!mayFinishRows || !isProductOfRows(group.anchor))
-    return;
+/// Whether the inner group makes rows of the group's product.
+bool FusionGrower::canPrepareRows(const FusionGroup &group, const FusionGroup &inner) const {
   Value made = group.anchor->getOperand(0);
-  Operation *last = made.getDefiningOp();
   auto transposed = group.anchor->getAttrOfType<BoolAttr>("trans_a");
-  if (!last || !made.hasOneUse() || !needsKernel(last, table) || !allowed(last) ||
-      last->getBlock() != group.anchor->getBlock() || !transposed || transposed.getValue() ||
+  if (!isProductOfRows(group.anchor) || !transposed || transposed.getValue() ||
       !hasRowsToFinish(made))
-    return;
+    return false;
   for (Operation *op : group.ops)
     if (op != group.anchor && !worksOnRows(op))
-      return;
+      return false;
+  auto axis = inner.anchor->getAttrOfType<IntegerAttr>("axis");
+  return axis && axis.getInt() == rankOf(made) - 1 && table.find(inner.anchor)->finishesRows;
+}
+
+/// Takes the op with a kernel, and what follows it, that makes operand 0 of the
+/// group's anchor, when that can make it block by block.
+void FusionGrower::prepareOperand(FusionGroup &group) {
+  if (!mayJoin || !group.anchor || group.anchor->getNumOperands() == 0)
+    return;
+  const OpKernels &kernels = *table.find(group.anchor);
+  Value made = group.anchor->getOperand(0);
+  Operation *last = made.getDefiningOp();
+  if ((!kernels.joins && !kernels.completesRows) || !last || !made.hasOneUse() ||
+      !needsKernel(last, table) || !allowed(last) || last->getBlock() != group.anchor->getBlock())
+    return;
   FusionGroup inner = startAt(last);
-  Operation *rows = inner.anchor;
-  auto axis = rows ? rows->getAttrOfType<IntegerAttr>("axis") : nullptr;
-  if (!axis || axis.getInt() != rankOf(made) - 1 || !table.find(rows)->finishesRows ||
-      group.ops.size() + inner.ops.size() > maxOpsInGroup)
+  if (!inner.anchor || group.ops.size() + inner.ops.size() > maxOpsInGroup ||
+      !(canPrepareRows(group, inner) ||
+        (kernels.joins && kernels.joins(group.anchor, inner.anchor))))
     return;
   group.ops.insert_range(inner.ops);
-  group.preparesRows = true;
+  group.preparesOperand = true;
 }
 
 /// A group of the root and what leads to an anchor.
@@ -283,9 +292,17 @@ FusionGroup FusionGrower::startAt(Operation *root) {
 FusionGroup FusionGrower::grow(Operation *root) {
   // Other members would stand in the way to an anchor.
   FusionGroup group = startAt(root);
-  prepareRows(group);
+  prepareOperand(group);
   extend(group, [&](Operation *producer) { return !table.find(producer)->kernel; });
   return group;
+}
+
+Operation *kiln::anchorOf(Block &body, StringRef family, const KernelTable &table) {
+  for (Operation &op : llvm::reverse(body))
+    if (const OpKernels *kernels = table.find(&op);
+        kernels && kernels->kernel && kernels->family == family)
+      return &op;
+  return nullptr;
 }
 
 /// The constant that the operand is, when its elements are all equal: an

@@ -38,7 +38,7 @@ private:
   void setWorld();
   bool build(pdl::OperationOp op);
   Value operandFor(StringRef opName, size_t index, ArrayRef<Value> known, Value pdlOperand);
-  Shape shapeFor(StringRef opName, size_t index, ArrayRef<Value> known);
+  Shape shapeFor(StringRef opName, size_t index, ArrayRef<Value> known, Value pdlOperand);
   /// What rows are looked up in; random inputs are places in it.
   Shape tableShape() const { return {Expr(64), base.back()}; }
   bool isParameter(StringRef opName, size_t index, ArrayRef<Value> known, Value pdlOperand) const;
@@ -92,6 +92,7 @@ void Maker::setWorld() {
                                    : b.getF32Type();
   // Activations: of image models; of products; before attention, and its scores and queries; rows.
   static constexpr int64_t images[][4] = {{1, 16, 14, 14}, {1, 32, 28, 28}, {1, 64, 40, 40}};
+  static constexpr int64_t expanded[][4] = {{1, 64, 14, 14}, {1, 384, 14, 14}, {1, 144, 56, 56}};
   static constexpr int64_t products[][2] = {{16, 128}, {64, 256}, {128, 768}};
   // As many rows as are shared out where rows are finished with the product.
   static constexpr int64_t finished[][2] = {{128, 64}, {128, 256}, {128, 768}};
@@ -102,7 +103,8 @@ void Maker::setWorld() {
   static constexpr int64_t rows[][2] = {{16, 64}, {128, 768}, {512, 2048}};
   auto at = static_cast<size_t>(spec->size);
   bool softmax = holds(pattern, "kiln.softmax"), matmul = holds(pattern, "kiln.matmul");
-  ArrayRef<int64_t> dims = isOfImages(pattern)                ? ArrayRef<int64_t>(images[at])
+  ArrayRef<int64_t> dims = asks(pattern, "Depthwise")         ? ArrayRef<int64_t>(expanded[at])
+                           : isOfImages(pattern)              ? ArrayRef<int64_t>(images[at])
                            : isOfGroups(pattern)              ? ArrayRef<int64_t>(groups[at])
                            : holds(pattern, "kiln.attention") ? ArrayRef<int64_t>(tokens[at])
                            : softmax && matmul                ? ArrayRef<int64_t>(queries[at])
@@ -155,8 +157,11 @@ Shape Maker::modelShapeFor(StringRef opName, size_t index, ArrayRef<Value> known
   Shape shape = shapeOf(*other);
   if (opName == "kiln.gather")
     return Shape(ArrayRef(base).drop_back());
+  if (opName == "kiln.conv" && isAskedOfReader(pdlOperand, "Pointwise")) // as bottlenecks do
+    return {Expr::floorDiv(shape[1], 4), shape[1], Expr(1), Expr(1)};
   if (opName == "kiln.conv")
-    return {shape[1], shape[1], Expr(3), Expr(3)};
+    return {shape[1], isAskedOfReader(pdlOperand, "Depthwise") ? Expr(1) : shape[1], Expr(3),
+            Expr(3)};
   if (opName == "kiln.matmul" && holds(pattern, "kiln.softmax")) { // keys, then values
     Expr own = shape.back();
     shape.back() = own == base.back() ? shape[shape.size() - 2] : base.back();
@@ -183,7 +188,7 @@ Shape Maker::modelShapeFor(StringRef opName, size_t index, ArrayRef<Value> known
   return channel;
 }
 
-Shape Maker::shapeFor(StringRef opName, size_t index, ArrayRef<Value> known) {
+Shape Maker::shapeFor(StringRef opName, size_t index, ArrayRef<Value> known, Value pdlOperand) {
   auto other = llvm::find_if(known, [](Value value) { return value != nullptr; });
   if (opName == "kiln.gather")
     return index == 0 ? tableShape() : Shape(ArrayRef(base).drop_back());
@@ -192,6 +197,10 @@ Shape Maker::shapeFor(StringRef opName, size_t index, ArrayRef<Value> known) {
       return base;
     int64_t kernel = chance(2) ? 1 : 3;
     bool depthwise = chance(3);
+    if (isAskedOfReader(pdlOperand, "Depthwise"))
+      depthwise = !chance(8);
+    if (isAskedOfReader(pdlOperand, "Pointwise"))
+      depthwise = chance(8), kernel = chance(8) ? 3 : 1;
     Expr channels = other == known.end() ? base[1] : shapeOf(*other)[1];
     return {depthwise ? channels : Expr(3), depthwise ? Expr(1) : channels, Expr(kernel),
             Expr(kernel)};
@@ -247,8 +256,8 @@ Value Maker::makeConstant(RankedTensorType type, std::optional<Attribute> wanted
 }
 
 Value Maker::operandFor(StringRef opName, size_t index, ArrayRef<Value> known, Value pdlOperand) {
-  Shape shape =
-      spec ? modelShapeFor(opName, index, known, pdlOperand) : shapeFor(opName, index, known);
+  Shape shape = spec ? modelShapeFor(opName, index, known, pdlOperand)
+                     : shapeFor(opName, index, known, pdlOperand);
   if (Value planes = planesOf(pattern))
     shape = planes == pdlOperand ? Shape{base[0], base[1], 1, 1} : base;
   auto wanted = wantedConstant(pdlOperand);
@@ -276,8 +285,14 @@ Attribute Maker::drawAttribute(StringRef opName, StringRef name, ArrayRef<Value>
     return b.getDenseI64ArrayAttr(SmallVector<int64_t>(static_cast<size_t>(count), value));
   };
   if (opName == "kiln.conv" || opName == "kiln.conv_transpose") {
+    // Of a pointwise convolution, and what mobile networks pad a depthwise one with.
+    bool isPointwise = asks(pattern, "Pointwise") && shapeOf(operands[1])[2].isConstant(1);
+    bool isPadded = spec && asks(pattern, "Depthwise") && !isPointwise;
     if (name == "strides")
-      return ints(rank - 2, !spec && chance(3) ? 2 : 1);
+      return ints(rank - 2, !spec && !isPointwise && chance(3) ? 2 : 1);
+    if (name == "pads" && (isPointwise || isPadded))
+      return exprsAttr(b.getContext(),
+                       Shape(static_cast<size_t>(2 * (rank - 2)), Expr(isPadded ? 1 : 0)));
     if (name == "dilations")
       return ints(rank - 2, 1);
     if (name == "pads")

@@ -55,6 +55,21 @@ bool kiln::isAsked(Value pdlOperand, ArrayRef<StringRef> names) {
   });
 }
 
+bool kiln::isAskedOfReader(Value pdlOperand, StringRef name) {
+  return llvm::any_of(pdlOperand.getUsers(), [&](Operation *user) {
+    auto reader = dyn_cast<pdl::OperationOp>(user);
+    return reader && isAsked(reader.getOp(), name);
+  });
+}
+
+bool kiln::asks(pdl::PatternOp pattern, StringRef name) {
+  return llvm::any_of(pattern.getOps<pdl::ApplyNativeConstraintOp>(), [&](auto call) {
+    StringRef called = call.getName();
+    called.consume_front("kiln.holds.");
+    return called == name;
+  });
+}
+
 std::optional<Attribute> kiln::wantedConstant(Value pdlOperand) {
   std::optional<Attribute> wanted;
   for (Operation *user : pdlOperand.getUsers()) {

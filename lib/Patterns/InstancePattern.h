@@ -21,6 +21,10 @@ bool isOfImages(mlir::pdl::PatternOp pattern);
 
 /// A constraint of one of these names is about the operand.
 bool isAsked(mlir::Value pdlOperand, llvm::ArrayRef<llvm::StringRef> names);
+/// A constraint of this name is about the op that reads the operand.
+bool isAskedOfReader(mlir::Value pdlOperand, llvm::StringRef name);
+/// Or about any op of the pattern.
+bool asks(mlir::pdl::PatternOp pattern, llvm::StringRef name);
 /// What constraints ask of a constant: null, a number, or anything.
 std::optional<mlir::Attribute> wantedConstant(mlir::Value pdlOperand);
 

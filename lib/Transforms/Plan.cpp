@@ -12,6 +12,7 @@
 #include "dialects/Kiln/ops/Control/Control.h"
 #include "dialects/Kiln/ops/Symbol/Symbol.h"
 #include "dialects/Kiln/ops/View/View.h"
+#include "kiln/Codegen/FusionGroup.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
@@ -383,7 +384,7 @@ private:
   }
 
   LogicalResult launch(FusionOp fusion) {
-    Operation *anchor = anchorOf(fusion);
+    Operation *anchor = anchorOf(fusion.getBody().front(), fusion.getKernel(), table);
     SmallVector<Value> ins, outs;
     SmallVector<std::string> layouts;
     for (auto [input, argument] : llvm::zip(fusion.getInputs(), fusion.getBody().getArguments())) {
@@ -405,14 +406,6 @@ private:
     plan::LaunchOp::create(b, fusion.getLoc(), kernel, ins, outs,
                            exprsAttr(b.getContext(), symbols), fusion.getNodes());
     return success();
-  }
-
-  Operation *anchorOf(FusionOp fusion) {
-    for (Operation &op : fusion.getBody().front())
-      if (const OpKernels *kernels = table.find(&op);
-          kernels && kernels->kernel && kernels->family == fusion.getKernel())
-        return &op;
-    return nullptr;
   }
 
   /// How the anchor wants a constant operand to lie; "" for row-major.

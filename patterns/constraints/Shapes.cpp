@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Kiln/IR/TensorTypes.h"
+#include "dialects/Kiln/ops/Conv/Conv.h"
 #include "kiln/Patterns/Natives.h"
 
 using namespace mlir;
@@ -56,6 +57,22 @@ static Attribute singleAxis(Operation *reduction) {
 static bool hasNoPadding(Operation *op) {
   auto pads = op->getAttrOfType<ExprsAttr>("pads");
   return pads && llvm::all_of(exprsOf(pads), [](const Expr &pad) { return pad.isConstant(0); });
+}
+
+static ArrayRef<int64_t> kernelOf(ConvOp conv) {
+  return cast<RankedTensorType>(conv.getW().getType()).getShape().drop_front(2);
+}
+
+static bool isDepthwise(Operation *op) {
+  auto conv = dyn_cast<ConvOp>(op);
+  return conv && conv.getGroup() > 1 && shapeOf(conv.getW())[1].isConstant(1);
+}
+
+static bool isPointwise(Operation *op) {
+  auto conv = dyn_cast<ConvOp>(op);
+  return conv && conv.getGroup() == 1 && hasNoPadding(op) &&
+         llvm::all_of(kernelOf(conv), [](int64_t size) { return size == 1; }) &&
+         llvm::all_of(conv.getStrides(), [](int64_t stride) { return stride == 1; });
 }
 
 /// The permutation `back` undoes `there`.
@@ -137,6 +154,11 @@ void kiln::registerShapesNatives(NativeTable &table) {
                    singleAxis);
   table.constraint("Inverse", {"back", "there"}, "The transpose `back` undoes `there`.", isInverse);
   table.constraint("NoPadding", {"op"}, "The convolution or pool `op` pads nothing.", hasNoPadding);
+  table.constraint("Depthwise", {"op"}, "The convolution `op` has groups of one channel.",
+                   isDepthwise);
+  table.constraint("Pointwise", {"op"},
+                   "The convolution `op` reads one pixel of all channels for each of its own.",
+                   isPointwise);
   table.constraint("TrailingAxes", {"reduction"},
                    "The first of the reduced axes, which reach to the last and are kept.",
                    trailingAxes);

@@ -68,6 +68,9 @@ struct ConvSpec {
   Shape pads;
   int64_t group = 1;
   bool transposed = false;
+  /// The convolution that makes `x` within the kernel, with pointwise ops behind
+  /// it; null when `x` lies in memory or is pulled.
+  const ConvSpec *producer = nullptr;
 };
 
 mlir::LogicalResult buildConvKernel(KernelBuilder &k, const ConvSpec &spec);
@@ -75,6 +78,8 @@ mlir::LogicalResult buildConvKernel(KernelBuilder &k, const ConvSpec &spec);
 std::string convLayout(const ConvSpec &spec, const VectorTarget &target);
 llvm::SmallVector<char, 0> packConv(llvm::StringRef layout, mlir::RankedTensorType type,
                                     const char *bytes);
+/// Whether a kernel of `spec` can make its input block by block as `producer` does.
+bool joinsProducer(const ConvSpec &spec, const ConvSpec &producer);
 mlir::Value convElement(ElementBuilder &e, const ConvSpec &spec, llvm::ArrayRef<mlir::Value> index);
 
 } // namespace kiln

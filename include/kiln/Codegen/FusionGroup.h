@@ -15,7 +15,8 @@
 // Asked for by a rule, an op of rows may lie among the pointwise ops behind an
 // anchor that completes rows: a product, its bias and residual, and the
 // normalisation of the sum. Another one, with pointwise ops behind it, may lie
-// before the anchor: a normalisation, an activation, and the product.
+// before the anchor: a normalisation, an activation, and the product. So may
+// another anchor that this one joins: a depthwise convolution before a pointwise.
 //
 //===----------------------------------------------------------------------===//
 #ifndef KILN_CODEGEN_FUSIONGROUP_H
@@ -36,9 +37,13 @@ struct FusionGroup {
   mlir::Operation *root = nullptr;
   /// Null for a loop kernel.
   mlir::Operation *anchor = nullptr;
-  /// An op of rows makes the anchor's rows, each once.
-  bool preparesRows = false;
+  /// Another op with a kernel makes the anchor's operand 0, each element once.
+  bool preparesOperand = false;
 };
+
+/// The anchor of a kernel of that family, the last one when it joins another;
+/// null for a loop kernel.
+mlir::Operation *anchorOf(mlir::Block &body, llvm::StringRef family, const KernelTable &table);
 
 /// Blocks that hold a program: the region's, those of branches and of bodies of
 /// loops; not those of fusions.
@@ -76,9 +81,8 @@ public:
 
   /// Groups hold only ops that are allowed at the time. Table and costs must
   /// outlive the grower.
-  FusionGrower(const KernelTable &table, PullCosts &costs, Allowed allowed,
-               bool mayFinishRows = false)
-      : table(table), costs(costs), allowed(std::move(allowed)), mayFinishRows(mayFinishRows) {}
+  FusionGrower(const KernelTable &table, PullCosts &costs, Allowed allowed, bool mayJoin = false)
+      : table(table), costs(costs), allowed(std::move(allowed)), mayJoin(mayJoin) {}
 
   /// The largest group around `root`, which needs a kernel.
   FusionGroup grow(mlir::Operation *root);
@@ -94,13 +98,14 @@ private:
   void extend(FusionGroup &group, llvm::function_ref<bool(mlir::Operation *)> wanted);
   bool isProductOfRows(mlir::Operation *anchor) const;
   void finishRows(FusionGroup &group);
-  void prepareRows(FusionGroup &group);
+  void prepareOperand(FusionGroup &group);
+  bool canPrepareRows(const FusionGroup &group, const FusionGroup &inner) const;
   FusionGroup startAt(mlir::Operation *root);
 
   const KernelTable &table;
   PullCosts &costs;
   Allowed allowed;
-  bool mayFinishRows;
+  bool mayJoin;
   llvm::DenseMap<mlir::Operation *, bool> followers;
 };
 

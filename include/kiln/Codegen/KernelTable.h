@@ -29,6 +29,10 @@ using LayoutFn = std::string (*)(mlir::Operation *anchor, unsigned operand,
 using PackFn = llvm::SmallVector<char, 0> (*)(llvm::StringRef layout, mlir::RankedTensorType type,
                                               const char *bytes);
 
+/// Whether the anchor's kernel can make operand 0 block by block with the kernel
+/// of `producer`, another anchor behind which only pointwise ops lie.
+using JoinsFn = bool (*)(mlir::Operation *anchor, mlir::Operation *producer);
+
 /// How often an element of an operand is read for the whole result. Decides
 /// whether work may be fused in front.
 enum class Reads { Once, Often };
@@ -55,6 +59,7 @@ struct OpKernels {
   /// that may (finishesRows): its own kernel goes over the rows at hand, which lie
   /// in memory behind the anchor and are left in scratch memory before it.
   bool completesRows = false, finishesRows = false;
+  JoinsFn joins = nullptr;
   /// Set by anchors that read packed constants; both or none.
   LayoutFn layoutOf = nullptr;
   PackFn pack = nullptr;
@@ -105,6 +110,9 @@ public:
   }
   template <typename OpTy> void setFinishesRows() {
     entries[OpTy::getOperationName()].finishesRows = true;
+  }
+  template <typename OpTy> void setJoins(JoinsFn joins) {
+    entries[OpTy::getOperationName()].joins = joins;
   }
   template <typename OpTy> void setFallback(ElementFn element) {
     entries[OpTy::getOperationName()].fallback = element;

@@ -7,6 +7,7 @@
 #ifndef KILN_LIB_CODEGEN_CONTRACTION_CONVEMITTER_H
 #define KILN_LIB_CODEGEN_CONTRACTION_CONVEMITTER_H
 
+#include "DepthwiseEmitter.h"
 #include "Subpixel.h"
 
 namespace kiln::contraction {
@@ -30,6 +31,13 @@ private:
   int64_t vectorsOf(int64_t pixels) const { return llvm::divideCeil(pixels, tile.lanes); }
   llvm::SmallVector<int64_t> tailVectors() const;
   bool readsInPlace() const;
+
+  // ConvJoin.cpp
+  double joinedCost(int64_t rows) const;
+  Blocking chooseJoinedBlocking() const;
+  bool prepareProducer();
+  void makeInput(const OutputBlock &block);
+  void packMade(mlir::Value pixel);
 
   void emitUnits();
   void emitPanels(const OutputBlock &block, mlir::Value group, mlir::Value from, mlir::Value to);
@@ -68,6 +76,11 @@ private:
   Blocking blocking;
   std::optional<Staging> staging;
   std::optional<Epilogue> epilogue;
+  /// Makes the input of a block: [channel][pixel] in `made`.
+  std::optional<ConvShape> producerShape;
+  std::optional<DepthwiseEmitter> producer;
+  Buffer made;
+  Expr madePitch;
   mlir::Value panel, weights;
   /// Of the unit at hand; the place only with phases, whose units are in one row.
   mlir::Value image, planeAt, rowAt;

@@ -84,7 +84,9 @@ LogicalResult ConvEmitter::emit() {
       axis = Axis();
     shape.axes[2].in = shape.axes[2].out = pixels;
   }
-  blocking = chooseBlocking();
+  if (spec.producer)
+    producerShape.emplace(*spec.producer);
+  blocking = spec.producer ? chooseJoinedBlocking() : chooseBlocking();
   // The pixels' count is the index of the last dim: of 1, it would be read as broadcast.
   bool isColumn = given.axes[2].out.isConstant(1) &&
                   !(given.axes[0].out.isConstant(1) && given.axes[1].out.isConstant(1));
@@ -101,7 +103,10 @@ LogicalResult ConvEmitter::emit() {
   panel = k.scratchBuffer(
       k.reserveScratch(panelElements * Expr(accumulator.getIntOrFloatBitWidth() / 8)),
       panelElements, accumulator);
-  if (!readsInPlace()) {
+  if (spec.producer) {
+    if (!prepareProducer())
+      return failure();
+  } else if (!readsInPlace()) {
     // A vector may start at the last pixel, and take a load a row that it spans.
     const Axis &columns = shape.axes[2];
     Expr pitch =
@@ -120,6 +125,9 @@ LogicalResult ConvEmitter::emit() {
                blocking.columnBlocks * Expr(blocking.outputBlocks);
   Expr products = blocking.rows * blocking.columns * depth *
                   Expr(static_cast<int64_t>(llvm::divideCeil(outputs, blocking.outputBlocks)));
+  if (producer)
+    products =
+        products + blocking.rows * blocking.columns * depth * Expr(producerShape->taps() + 8);
   k.setUnits(units, Expr::floorDiv(products * Expr(200), tile.lanes) + Expr(20000));
   emitUnits();
   return success();
@@ -168,6 +176,8 @@ void ConvEmitter::emitUnits() {
       block.rows = k.size(shape.axes[1].out);
     if (blocking.columnBlocks.isConstant(1))
       block.columns = k.size(shape.axes[2].out);
+    if (producer)
+      makeInput(block);
     if (staging) {
       Value channels = k.size(shape.channels);
       staging->fill(block, math.mul(at[1], channels), channels);
@@ -186,14 +196,17 @@ void ConvEmitter::emitPanels(const OutputBlock &block, Value group, Value from, 
     Value left = math.sub(pixels, pixel);
     if (staging)
       packStaged(block, pixel, pixels);
+    if (producer)
+      packMade(pixel);
+    bool isPacked = staging || producer;
     auto whole = [&] {
-      if (!staging)
+      if (!isPacked)
         packInPlace(block, group, pixel, nullptr);
       emitTiles(tile.vectors, block, group, from, to, pixel, nullptr);
     };
     // The last panel has no more vectors than it needs.
     auto tail = [&] {
-      if (!staging)
+      if (!isPacked)
         packInPlace(block, group, pixel, left);
       SmallVector<int64_t> counts = tailVectors();
       llvm::sort(counts);
@@ -395,6 +408,8 @@ void ConvEmitter::storeTile(const TileShape &tile, ArrayRef<Value> sums, Epilogu
 LogicalResult kiln::buildConvKernel(KernelBuilder &k, const ConvSpec &spec) {
   ConvShape shape(spec);
   if (shape.rank > 3)
+    return failure();
+  if (spec.producer && !joinsProducer(spec, *spec.producer))
     return failure();
   if (isDepthwise(shape))
     return buildDepthwiseKernel(k, spec, shape);

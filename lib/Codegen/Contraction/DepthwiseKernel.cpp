@@ -13,7 +13,7 @@
 //
 //===----------------------------------------------------------------------===//
 
-#include "Conv.h"
+#include "DepthwiseEmitter.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -31,102 +31,34 @@ static constexpr int64_t chains = 8;
 /// With more, a product of matrices does better.
 static constexpr int64_t mostOutputs = 8;
 
-namespace {
-class DepthwiseEmitter {
-public:
-  DepthwiseEmitter(KernelBuilder &k, const ConvSpec &spec, const ConvShape &shape)
-      : k(k), spec(spec), shape(shape), math(k.b, k.loc), type(elementTypeOf(spec.x)),
-        accumulator(accumulatorType(type)) {}
-  LogicalResult emit();
-
-private:
-  /// Sums of `rows` output rows for the lanes at one column.
-  SmallVector<Value> sums(int64_t rows, int64_t lanes, Value row, Value column);
-  SmallVector<Value> sumsByLoop(int64_t rows, int64_t lanes, Value row, Value column);
-  Value load(Value at, int64_t lanes);
-  Value weight(int64_t tap, int64_t lanes) { return weight(k.index(tap), lanes); }
-  Value weight(Value tap, int64_t lanes);
-  Value multiplyAdd(Value a, Value b, Value sum);
-  void emitRows(int64_t rows, Value row);
-  void emitChannel(Value channel);
-  /// Finishes and stores columns of some rows, all of which are computed first.
-  struct Column {
-    Value at;
-    int64_t lanes;
-    SmallVector<Value> sums;
-  };
-  void store(int64_t rows, Value row, ArrayRef<Column> columns);
-
-  KernelBuilder &k;
-  const ConvSpec &spec;
-  const ConvShape &shape;
-  IndexMath math;
-  Type type, accumulator;
-  Expr rowsOfUnit;
-  int64_t tileRows = 1;
-  std::optional<Staging> staging;
-  OutputBlock block;
-  Value channel, weights, weightBase;
-};
-} // namespace
-
 bool contraction::isDepthwise(const ConvShape &shape) {
   return shape.channels.isConstant(1) && shape.outputs && *shape.outputs <= mostOutputs;
 }
 
-LogicalResult DepthwiseEmitter::emit() {
-  Value y = spec.anchor->getResult(0);
-  for (Value result : k.results())
-    if (shapeOf(result) != shapeOf(y))
-      return failure();
+int64_t DepthwiseEmitter::tileRowsOf(const Expr &rows) {
+  auto known = rows.constant();
+  return known ? std::max<int64_t>(1, std::min(chains, *known)) : chains;
+}
+
+bool DepthwiseEmitter::prepare(const Expr &rowsOfBlock, ValueRange wanted, Store to) {
   auto argument = dyn_cast<BlockArgument>(spec.w);
   if (!argument || !k.layouts[argument.getArgNumber()].empty())
-    return failure();
+    return false;
   weights = k.inputBuffer(argument.getArgNumber()).memref;
-  const Axis &rows = shape.axes[1], &columns = shape.axes[2];
-
-  tileRows = chains;
-  if (auto known = rows.out.constant())
-    tileRows = std::max<int64_t>(1, std::min(tileRows, *known));
-  // Whole planes when they are small and there are enough of them.
-  int64_t width = columns.out.constant().value_or(64) * columns.phases();
-  int64_t bytes = width * rows.phases() * accumulator.getIntOrFloatBitWidth() / 8;
-  int64_t most = std::max<int64_t>(1, planeBytes / std::max<int64_t>(bytes, 1) / tileRows);
-  if (auto known = rows.out.constant()) {
-    int64_t planes = shape.batch.constant().value_or(1) * shape.group;
-    int64_t blocks = std::max<int64_t>(llvm::divideCeil(*known, most * tileRows),
-                                       llvm::divideCeil(wantedUnits, std::max<int64_t>(planes, 1)));
-    rowsOfUnit = static_cast<int64_t>(llvm::alignTo(
-        std::max<int64_t>(1, llvm::divideCeil(*known, blocks)), static_cast<uint64_t>(tileRows)));
-    rowsOfUnit = Expr(std::min(*rowsOfUnit.constant(), std::max<int64_t>(*known, 1)));
-  } else {
-    rowsOfUnit = most * tileRows;
-  }
-  staging.emplace(k, spec, shape, Expr(1), rowsOfUnit, columns.out,
+  tileRows = tileRowsOf(rowsOfBlock);
+  values.assign(wanted.begin(), wanted.end());
+  store = std::move(to);
+  staging.emplace(k, spec, shape, Expr(1), rowsOfBlock, shape.axes[2].out,
                   Expr(2 * k.target.lanes(accumulator)));
-  Expr rowBlocks = Expr::ceilDiv(rows.out, rowsOfUnit);
-  Expr work = rowsOfUnit * columns.out * Expr(shape.taps() * *shape.outputs + 8);
-  k.setUnits(shape.batch * Expr(shape.group) * shape.axes[0].out * rowBlocks,
-             Expr::floorDiv(work * Expr(250), k.target.lanes(accumulator)) + Expr(5000));
-
-  SmallVector<Value> sizes = {k.size(shape.batch), k.index(shape.group), k.size(shape.axes[0].out),
-                              k.size(rowBlocks)};
   staging->prepare();
-  k.loop(k.begin, k.end, 1, [&](Value unit) {
-    Index at = k.elements().delinearize(unit, sizes);
-    block.n = at[0];
-    block.plane = at[2];
-    block.row = math.mul(at[3], k.size(rowsOfUnit));
-    block.rows = rowBlocks.isConstant(1)
-                     ? k.size(rows.out)
-                     : math.min(k.size(rowsOfUnit), math.sub(k.size(rows.out), block.row));
-    block.column = k.index(0);
-    block.columns = k.size(columns.out);
-    staging->fill(block, at[1], k.index(1));
-    k.loop(k.index(0), k.index(*shape.outputs), 1,
-           [&](Value output) { emitChannel(math.add(math.mul(at[1], *shape.outputs), output)); });
-  });
-  return success();
+  return true;
+}
+
+void DepthwiseEmitter::emit(const OutputBlock &where, Value group) {
+  block = where;
+  staging->fill(block, group, k.index(1));
+  k.loop(k.index(0), k.index(*shape.outputs), 1,
+         [&](Value output) { emitChannel(math.add(math.mul(group, *shape.outputs), output)); });
 }
 
 void DepthwiseEmitter::emitChannel(Value output) {
@@ -153,7 +85,7 @@ void DepthwiseEmitter::emitRows(int64_t rows, Value row) {
   auto known = shape.axes[2].out.constant();
   if (!known) {
     k.vectorLoop(k.index(0), block.columns, lanes, [&](ElementBuilder &e, Value column) {
-      store(rows, row, Column{column, e.lanes, sums(rows, e.lanes, row, column)});
+      storeRows(rows, row, Column{column, e.lanes, sums(rows, e.lanes, row, column)});
     });
     return;
   }
@@ -164,14 +96,14 @@ void DepthwiseEmitter::emitRows(int64_t rows, Value row) {
   bool overlap = whole != *known;
   // The last whole vector belongs to the one that reaches back over it.
   k.loop(k.index(0), k.index(overlap ? whole - lanes : whole), lanes, [&](Value column) {
-    store(rows, row, Column{column, lanes, sums(rows, lanes, row, column)});
+    storeRows(rows, row, Column{column, lanes, sums(rows, lanes, row, column)});
   });
   if (!overlap)
     return;
   SmallVector<Column, 2> last;
   for (int64_t at : {whole - lanes, *known - lanes})
     last.push_back({k.index(at), lanes, sums(rows, lanes, row, k.index(at))});
-  store(rows, row, last);
+  storeRows(rows, row, last);
 }
 
 //===----------------------------------------------------------------------===//
@@ -260,7 +192,7 @@ SmallVector<Value> DepthwiseEmitter::sumsByLoop(int64_t rows, int64_t lanes, Val
   });
 }
 
-void DepthwiseEmitter::store(int64_t rows, Value row, ArrayRef<Column> columns) {
+void DepthwiseEmitter::storeRows(int64_t rows, Value row, ArrayRef<Column> columns) {
   Value y = spec.anchor->getResult(0);
   struct Finished {
     ElementBuilder e;
@@ -281,17 +213,68 @@ void DepthwiseEmitter::store(int64_t rows, Value row, ArrayRef<Column> columns) 
       one.e.setSource(y, [sum, y](ElementBuilder &e, ArrayRef<Value>) {
         return e.narrow(sum, elementTypeOf(y));
       });
-      for (Value result : k.results())
-        one.values.push_back(one.e.element(result, one.index));
+      for (Value value : values)
+        one.values.push_back(one.e.element(value, one.index));
       finished.push_back(std::move(one));
     }
     for (Finished &one : finished)
-      for (auto [r, value] : llvm::enumerate(one.values))
-        one.e.store(value, k.resultBuffer(r), one.index);
+      for (auto [which, value] : llvm::enumerate(one.values))
+        store(one.e, which, value, one.index, math.add(row, i));
   }
+}
+
+/// Whole planes when they are small and there are enough of them, else as many
+/// rows as stay in the first-level cache.
+static Expr rowsOfUnit(const ConvShape &shape, int64_t bytesOfElement) {
+  const Axis &rows = shape.axes[1], &columns = shape.axes[2];
+  int64_t tileRows = DepthwiseEmitter::tileRowsOf(rows.out);
+  int64_t width = columns.out.constant().value_or(64) * columns.phases();
+  int64_t bytes = width * rows.phases() * bytesOfElement;
+  int64_t most = std::max<int64_t>(1, planeBytes / std::max<int64_t>(bytes, 1) / tileRows);
+  auto known = rows.out.constant();
+  if (!known)
+    return most * tileRows;
+  int64_t planes = shape.batch.constant().value_or(1) * shape.group;
+  int64_t blocks = std::max<int64_t>(llvm::divideCeil(*known, most * tileRows),
+                                     llvm::divideCeil(wantedUnits, std::max<int64_t>(planes, 1)));
+  auto wanted = static_cast<int64_t>(llvm::alignTo(
+      std::max<int64_t>(1, llvm::divideCeil(*known, blocks)), static_cast<uint64_t>(tileRows)));
+  return std::min(wanted, std::max<int64_t>(*known, 1));
 }
 
 LogicalResult contraction::buildDepthwiseKernel(KernelBuilder &k, const ConvSpec &spec,
                                                 const ConvShape &shape) {
-  return DepthwiseEmitter(k, spec, shape).emit();
+  Value y = spec.anchor->getResult(0);
+  for (Value result : k.results())
+    if (shapeOf(result) != shapeOf(y))
+      return failure();
+  Type accumulator = accumulatorType(elementTypeOf(spec.x));
+  Expr rowsOfBlock = rowsOfUnit(shape, accumulator.getIntOrFloatBitWidth() / 8);
+  DepthwiseEmitter emitter(k, spec, shape);
+  if (!emitter.prepare(rowsOfBlock, k.results(),
+                       [&](ElementBuilder &e, size_t which, Value value, const Index &index,
+                           Value) { e.store(value, k.resultBuffer(which), index); }))
+    return failure();
+  const Axis &rows = shape.axes[1], &columns = shape.axes[2];
+  Expr rowBlocks = Expr::ceilDiv(rows.out, rowsOfBlock);
+  Expr work = rowsOfBlock * columns.out * Expr(shape.taps() * *shape.outputs + 8);
+  k.setUnits(shape.batch * Expr(shape.group) * shape.axes[0].out * rowBlocks,
+             Expr::floorDiv(work * Expr(250), k.target.lanes(accumulator)) + Expr(5000));
+  SmallVector<Value> sizes = {k.size(shape.batch), k.index(shape.group), k.size(shape.axes[0].out),
+                              k.size(rowBlocks)};
+  IndexMath math(k.b, k.loc);
+  k.loop(k.begin, k.end, 1, [&](Value unit) {
+    Index at = k.elements().delinearize(unit, sizes);
+    OutputBlock block;
+    block.n = at[0];
+    block.plane = at[2];
+    block.row = math.mul(at[3], k.size(rowsOfBlock));
+    block.rows = rowBlocks.isConstant(1)
+                     ? k.size(rows.out)
+                     : math.min(k.size(rowsOfBlock), math.sub(k.size(rows.out), block.row));
+    block.column = k.index(0);
+    block.columns = k.size(columns.out);
+    emitter.emit(block, at[1]);
+  });
+  return success();
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kiln/Target/KernelFunction.h"
+#include "kiln/Codegen/FusionGroup.h"
 #include "kiln/Codegen/KernelBuilder.h"
 #include "kiln/Codegen/Overwrite.h"
 #include "kiln/Codegen/StoredType.h"
@@ -111,20 +112,11 @@ private:
 };
 } // namespace
 
-/// The op of the region whose kernel is the family that the plan names.
-static std::pair<Operation *, const OpKernels *> anchorOf(plan::KernelOp kernel,
-                                                          const KernelTable &table) {
-  for (Operation &op : kernel.getBody().front())
-    if (const OpKernels *entry = table.find(&op))
-      if (entry->kernel && entry->family == kernel.getFamily())
-        return {&op, entry};
-  return {nullptr, nullptr};
-}
-
 FailureOr<KernelFunction> kiln::buildKernelFunction(plan::KernelOp kernel, const KernelTable &table,
                                                     const VectorTarget &target, ModuleOp into) {
-  auto [anchor, entry] = anchorOf(kernel, table);
-  auto attempt = [&, anchor = anchor](KernelFn emitter) -> FailureOr<KernelFunction> {
+  Operation *anchor = anchorOf(kernel.getBody().front(), kernel.getFamily(), table);
+  const OpKernels *entry = anchor ? table.find(anchor) : nullptr;
+  auto attempt = [&](KernelFn emitter) -> FailureOr<KernelFunction> {
     BodyFunction body(kernel, into);
     Type index = body.builder().getIndexType(), i8 = body.builder().getI8Type();
     func::FuncOp function =

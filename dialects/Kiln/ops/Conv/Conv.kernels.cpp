@@ -26,7 +26,17 @@ template <typename OpTy> static ConvSpec specOf(Operation *op) {
 }
 
 template <typename OpTy> static LogicalResult kernel(KernelBuilder &k, Operation *op) {
-  return buildConvKernel(k, specOf<OpTy>(op));
+  ConvSpec spec = specOf<OpTy>(op);
+  std::optional<ConvSpec> producer;
+  for (Operation &other : k.region())
+    if (isa<ConvOp>(other) && other.isBeforeInBlock(op))
+      producer = specOf<ConvOp>(&other);
+  spec.producer = producer ? &*producer : nullptr;
+  return buildConvKernel(k, spec);
+}
+
+static bool joins(Operation *anchor, Operation *producer) {
+  return isa<ConvOp>(producer) && joinsProducer(specOf<ConvOp>(anchor), specOf<ConvOp>(producer));
 }
 
 template <typename OpTy>
@@ -53,5 +63,6 @@ void registerConvKernels(KernelTable &table);
 
 void kiln::registerConvKernels(KernelTable &table) {
   add<ConvOp>(table, "conv");
+  table.setJoins<ConvOp>(joins);
   add<ConvTransposeOp>(table, "conv_transpose");
 }
