@@ -100,6 +100,29 @@ kiln_status_t checkModule(const kiln_module &module, ErrorText &error) {
   return KILN_OK;
 }
 
+/// The plan's own table is checked as the CPU's is.
+static kiln_status_t checkDevice(const kiln_module_device &device, ErrorText &error) {
+  if (!device.plan || (!device.kernels && device.num_kernels) ||
+      (!device.images && device.num_images))
+    return error.fail(KILN_CORRUPT, "the parts of the device's table do not fit together");
+  for (uint32_t i = 0; i != device.num_kernels; ++i)
+    if (!device.kernels[i].name)
+      return error.fail(KILN_CORRUPT, "kernel %u of the device's table has no name", i);
+  for (uint32_t i = 0; i != device.num_images; ++i) {
+    const kiln_module_image &image = device.images[i];
+    constexpr uint32_t mostThreads = 1024, mostShared = 1u << 20;
+    bool isSound = image.arch && image.bytes && image.kind <= KILN_MODULE_IMAGE_SIM &&
+                   image.kernel < device.num_kernels && image.threads >= 1 &&
+                   image.threads <= mostThreads && image.shared_bytes <= mostShared &&
+                   image.uses_scratch <= 1 && !image.reserved;
+    // Blocks of one dimension share the extent; others come from a grid of the launch.
+    if (!isSound || (image.grid ? image.grid > device.kernels[image.kernel].num_grids
+                                : image.units_per_block == 0))
+      return error.fail(KILN_CORRUPT, "image %u of the device's table makes no sense", i);
+  }
+  return KILN_OK;
+}
+
 kiln_status_t checkWeights(const kiln_module &module, ErrorText &error) {
   Crc32c crc32c;
   for (uint32_t i = 0; i != module.num_weights; ++i) {
@@ -193,6 +216,8 @@ kiln_status_t Model::openDevice(const char *name, DeviceModel *&device, ErrorTex
     }
   }
   // Takes long: without the lock, and whoever comes second gives his own back.
+  if (kiln_status_t status = checkDevice(*module.device, error))
+    return status;
   if (kiln_status_t status = checkModule(*module.device->plan, error))
     return status;
   auto *driver = static_cast<const DeviceDriver *>(module.device->driver);

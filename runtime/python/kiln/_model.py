@@ -373,7 +373,7 @@ def load(path, threads=0, device=None, verify_weights=True, copy_weights=False, 
     """Opens the artefact at `path`, checks it, and returns a Model.
 
     threads: that work on a run, the calling one included; 0: all CPUs the process may use.
-    device: such as "cpu"; a device that is named is used or refused.
+    device: such as "cpu", "cuda:0" or "sim:sm_80"; a device that is named is used or refused.
     copy_weights: read the weights into memory instead of mapping the file.
     trusted_keys: PEM files of public keys, one of which must have signed the artefact.
     """
@@ -383,4 +383,6 @@ def load(path, threads=0, device=None, verify_weights=True, copy_weights=False, 
     if copy_weights:
         flags |= _native.KILN_OPEN_COPY_WEIGHTS
     keys = b"".join(_read_key(key) for key in trusted_keys)
+    if device is not None and device.startswith("sim:"):
+        _native.find_simulator()
     return Model(_Handles(path, threads, device, flags, keys))

@@ -262,6 +262,13 @@ def _find_library():
     return ctypes.util.find_library("kiln") or "libkiln.so.1"
 
 
+def find_simulator():
+    """Says where devices "sim:sm_NN" are, unless KILN_CUDASIM does: beside Kiln's library."""
+    beside = os.path.join(os.path.dirname(_find_library()), "libkiln-cudasim.so")
+    if os.path.exists(beside):
+        os.environ.setdefault("KILN_CUDASIM", beside)
+
+
 def _load_library():
     library = ctypes.CDLL(_find_library())
     for name, (result, arguments) in _CALLS.items():
