@@ -181,6 +181,26 @@ LogicalResult kiln::checkModule(ModuleOp pdl, const NativeTable &natives) {
   return success(good);
 }
 
+/// Whether an op of the pattern says what the variable is, or it is a constant.
+static bool isBound(Operation *variable) {
+  if (auto attribute = dyn_cast<pdl::AttributeOp>(variable); attribute && attribute.getValueAttr())
+    return true;
+  if (isa<pdl::TypeOp, pdl::TypesOp>(variable) && variable->hasAttr("constantType"))
+    return true;
+  return llvm::any_of(variable->getUsers(),
+                      llvm::IsaPred<pdl::OperationOp, pdl::OperandOp, pdl::OperandsOp>);
+}
+
+LogicalResult kiln::checkVariables(pdl::PatternOp pattern) {
+  for (Operation &op : *pattern.getBody())
+    if (isa<pdl::AttributeOp, pdl::OperandOp, pdl::OperandsOp, pdl::TypeOp, pdl::TypesOp>(op) &&
+        !op.use_empty() && !isBound(&op))
+      return op.emitError(isa<pdl::AttributeOp>(op)
+                              ? "no op of the pattern has this attribute, or its text is none"
+                              : "no op of the pattern has this");
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Facts
 //===----------------------------------------------------------------------===//

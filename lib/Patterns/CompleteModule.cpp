@@ -305,6 +305,9 @@ LogicalResult kiln::completeModule(ModuleOp pdl, StringRef rule, RuleKind kind,
         return failure();
       if (!*variant)
         continue;
+      // Without an optional op its attributes are not there.
+      if (failed(checkVariables(*variant)))
+        return failure();
       // What took the place of an optional op may have several readers.
       normalizeResults(*variant);
       moveResultsToRewrite(*variant);

@@ -89,14 +89,25 @@ bool RuleCompiler::failAsTheToolSaid(StringRef output) {
     text = what.contains("expected a bindable user")
                ? "the root of the pattern does not read this op's result"
                : what.str();
-    // The verifier writes loc("rule.pdll":5:3).
+    // The verifier writes loc("rule.pdll":5:3), the parser of attributes and types
+    // loc("their text":1:1).
     if (where.consume_front("loc(\"") && where.consume_back(")")) {
-      auto [name, rest] = where.split("\":");
-      place = (name + ":" + rest).str();
+      auto [name, rest] = where.rsplit("\":");
       size_t row = 0, column = 0;
-      if (!rest.consumeInteger(10, row) && rest.consume_front(":") &&
-          !rest.getAsInteger(10, column))
-        showPlace(name, row, column, notes);
+      std::string file = name.str(), content = fs::exists(name) ? "" : textOf(current);
+      if (size_t at = StringRef(content).find(("<\"" + name + "\">").str());
+          at != StringRef::npos) {
+        StringRef before = StringRef(content).take_front(at + 1);
+        row = before.count('\n') + 1;
+        column = at + 1 - before.rfind('\n');
+        file = current;
+        text = "'" + name.str() + "': " + text;
+      } else if (rest.consumeInteger(10, row) || !rest.consume_front(":") ||
+                 rest.getAsInteger(10, column)) {
+        continue;
+      }
+      place = file + ":" + std::to_string(row) + ":" + std::to_string(column);
+      showPlace(file, row, column, notes);
     } else {
       place = where.str();
     }
@@ -252,7 +263,8 @@ std::shared_ptr<Rule> RuleCompiler::compileText(StringRef file, StringRef text) 
   StringRef here = path::parent_path(file);
   Process process(tool, file, {StringRef(includeFolder), here.empty() ? StringRef(".") : here},
                   includeFolder);
-  if (process.status > 0) {
+  // After an attribute or a type that is none it goes on, or crashes.
+  if (process.status > 0 || StringRef(process.errors).contains(": error: ")) {
     failAsTheToolSaid(process.errors);
     return nullptr;
   }
