@@ -41,7 +41,16 @@ struct Fault {
   std::string rule, text;
 };
 
-/// Applies rules to a block until none matches.
+/// An op that a rewrite takes out of the graph.
+struct Removal {
+  Operation *op;
+  /// What takes the place of its results; none where it is erased.
+  SmallVector<Value> by;
+};
+
+/// Applies rules to a block until none matches. What a rewrite takes away is
+/// taken away when all of it has been done: one that fails halfway has changed
+/// nothing, and none sees an op that is gone.
 ///
 /// Not MLIR's greedy driver: that one ends the process when a native rewrite
 /// fails, and cannot tell which rule it was that misbehaved.
@@ -145,11 +154,16 @@ private:
     made.clear();
     current = {};
     bool rewritten = succeeded(matcher->matchAndRewrite(op, rewriter));
-    settleNewOps();
+    if (rewritten && !fault)
+      rewritten = succeeded(finish());
+    removals.clear();
     if (fault)
       return false;
-    if (!rewritten)
+    if (!rewritten) {
+      dropNewOps();
       return true;
+    }
+    settleNewOps();
     matches.push_back(std::move(current));
     if (++rewrites <= limit)
       return true;
@@ -164,8 +178,14 @@ private:
     return false;
   }
 
-  /// Evaluates ops on constants, so that rules see constants; drops what a
-  /// rewrite that failed has left.
+  /// What a rewrite that failed has left goes, and the graph is what it was:
+  /// nothing is to be visited again, or it would fail again for ever.
+  void dropNewOps() {
+    while (!made.empty())
+      rewriter.eraseOp(made.back());
+  }
+
+  /// Evaluates ops on constants, so that rules see constants.
   void settleNewOps() {
     for (Operation *op : SmallVector<Operation *>(made)) {
       auto constants = foldToConstants(rewriter, op, tables.references);
@@ -199,6 +219,7 @@ private:
   /// Began(rule, pattern, op...)
   LogicalResult begin(ArrayRef<PDLValue> arguments) {
     current = {};
+    removals.clear();
     current.rule = cast<StringAttr>(arguments[0].cast<Attribute>()).str();
     current.pattern = cast<StringAttr>(arguments[1].cast<Attribute>()).str();
     current.verdict = Verdict::Rewrote;
@@ -225,9 +246,15 @@ private:
     SmallVector<Value> operands;
     for (PDLValue argument : arguments.drop_front(names.size()))
       appendValues(argument, operands);
+    std::string why;
+    ScopedDiagnosticHandler listen(rewriter.getContext(), [&](mlir::Diagnostic &diag) {
+      if (why.empty())
+        why = diag.str();
+      return success();
+    });
     auto op = tryBuild(rewriter, place, name, operands, attributes);
     if (failed(op))
-      return failure();
+      return decline("a " + name.str() + " cannot be made: " + why);
     // What a rule makes of constants is to cost nothing when the model runs.
     if (isOfConstants(*op) && !isWorthFolding(*op))
       return decline("the constant that " + name.str() + " makes is too large to be kept");
@@ -294,43 +321,92 @@ private:
     SmallVector<Value> values;
     for (PDLValue argument : arguments.drop_front())
       appendValues(argument, values);
+    if (isRemoved(op))
+      return blameRemoved(op);
     if (values.size() != op->getNumResults())
       return blame("it replaces the " + Twine(op->getNumResults()) + " results of " + name +
                    " by " + Twine(values.size()));
     if (!isPure(op))
       return blame("it replaces " + name + ", which has an effect");
     for (auto [result, value] : llvm::zip(op->getResults(), values)) {
+      if (isRemoved(value.getDefiningOp()))
+        return blameRemoved(value.getDefiningOp());
+      if (value.getDefiningOp() == op)
+        return blame("it replaces " + name + " by itself");
+      if (llvm::is_contained(result.getUsers(), value.getDefiningOp()))
+        return blame("it replaces " + name + " by what is computed from it");
       if (result.getType() != value.getType()) {
         std::string what = "it replaces " + name.str() + " of type " + text(result.getType()) +
                            " by a value of type " + text(value.getType());
         return mayBeEqual(result.getType(), value.getType()) ? decline(what) : blame(what);
       }
-      Operation *producer = value.getDefiningOp();
-      for (Operation *user : result.getUsers()) {
-        // In a branch or loop, it is the branch or loop that reads.
-        Operation *reader = producer ? producer->getBlock()->findAncestorOpInBlock(*user) : nullptr;
-        if (reader && reader != producer && reader->isBeforeInBlock(producer))
-          return decline("a result is read before what replaces it");
-      }
-      if (producer == op)
-        return blame("it replaces " + name + " by itself");
+      if (!isKnownToReaders(value, result))
+        return decline("a result is read before what replaces it");
     }
-    for (Operation *user : op->getUsers())
-      push(user);
-    for (Value operand : op->getOperands())
-      if (Operation *producer = operand.getDefiningOp())
-        push(producer);
-    rewriter.replaceOp(op, values);
+    removals.push_back({op, std::move(values)});
     return success();
   }
 
   LogicalResult erase(Operation *op) {
-    StringRef name = op->getName().getStringRef();
-    if (!op->use_empty())
-      return blame("it erases " + name + ", whose result is used");
+    if (isRemoved(op))
+      return blameRemoved(op);
     if (!isPure(op))
-      return blame("it erases " + name + ", which has an effect");
-    rewriter.eraseOp(op);
+      return blame("it erases " + op->getName().getStringRef() + ", which has an effect");
+    removals.push_back({op, {}});
+    return success();
+  }
+
+  //===-- The end of a rewrite --------------------------------------------===//
+
+  bool isRemoved(Operation *op) const {
+    return llvm::any_of(removals, [&](const Removal &removal) { return removal.op == op; });
+  }
+  LogicalResult blameRemoved(Operation *op) {
+    return blame("it uses " + op->getName().getStringRef() + " after it has replaced or erased it");
+  }
+
+  /// Whether `op` may read `value`. In a branch or loop, it is the branch or
+  /// loop that reads.
+  static bool isKnownAt(Value value, Operation *op) {
+    Operation *reader = value.getParentBlock()->findAncestorOpInBlock(*op);
+    Operation *producer = value.getDefiningOp();
+    return reader && (!producer || producer->isBeforeInBlock(reader));
+  }
+  bool isKnownToReaders(Value value, Value result) const {
+    return llvm::all_of(result.getUsers(),
+                        [&](Operation *user) { return isRemoved(user) || isKnownAt(value, user); });
+  }
+
+  /// The end of a rewrite that succeeded.
+  LogicalResult finish() {
+    for (Operation *op : made)
+      for (Value operand : op->getOperands())
+        if (!isKnownAt(operand, op))
+          return decline("an operand of " + op->getName().getStringRef().str() +
+                         " is computed later");
+    for (const Removal &removal : removals) {
+      for (auto [result, value] : llvm::zip(removal.op->getResults(), removal.by))
+        // Replacements before this one may have made more readers.
+        if (!isKnownToReaders(value, result))
+          return blame("it replaces " + removal.op->getName().getStringRef() +
+                       " by what is computed later");
+      for (Operation *user : removal.op->getUsers())
+        push(user);
+      for (Value operand : removal.op->getOperands())
+        if (Operation *producer = operand.getDefiningOp())
+          push(producer);
+      if (!removal.by.empty())
+        rewriter.replaceAllUsesWith(removal.op->getResults(), removal.by);
+    }
+    while (!removals.empty()) {
+      auto *unread =
+          llvm::find_if(removals, [](const Removal &removal) { return removal.op->use_empty(); });
+      if (unread == removals.end())
+        return blame("it erases " + removals.front().op->getName().getStringRef() +
+                     ", whose result is used");
+      rewriter.eraseOp(unread->op);
+      removals.erase(unread);
+    }
     return success();
   }
 
@@ -343,6 +419,7 @@ private:
   RuleMatcher recognising, all, *matcher = nullptr;
   size_t limit;
   SmallVector<Operation *> worklist, made;
+  SmallVector<Removal, 2> removals; // of the rewrite that is going on
   llvm::DenseMap<Operation *, size_t> places;
   size_t rewrites = 0;
   std::set<std::pair<std::string, std::vector<std::string>>> declined;

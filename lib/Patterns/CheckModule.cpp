@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "RuleModule.h"
+#include "dialects/Kiln/IR/TensorTypes.h"
 #include "kiln/Patterns/Names.h"
 #include "mlir/Conversion/PDLToPDLInterp/PDLToPDLInterp.h"
 #include "mlir/Dialect/PDL/IR/PDLTypes.h"
@@ -99,14 +100,26 @@ static LogicalResult checkCall(Operation *op, StringRef name, bool isRewrite,
   return success();
 }
 
+static LogicalResult checkConstraint(pdl::ApplyNativeConstraintOp call,
+                                     const NativeTable &natives) {
+  if (failed(checkCall(call, call.getName(), false, natives)))
+    return failure();
+  const Native &native = *natives.find(call.getName(), false);
+  if (call.getIsNegated() && (native.isMarker || !call->use_empty()))
+    return call.emitError() << "'not' leaves nothing of '" << call.getName() << "'";
+  return success();
+}
+
 //===----------------------------------------------------------------------===//
 // Ops
 //===----------------------------------------------------------------------===//
 
 static LogicalResult checkName(pdl::OperationOp op) {
   StringRef name = *op.getOpName();
-  if (registered(op))
+  if (registered(op) && name.starts_with("kiln."))
     return success();
+  if (registered(op))
+    return op.emitError() << "rules are about ops of Kiln; '" << name << "' is none";
   SmallVector<StringRef> known;
   for (RegisteredOperationName other : op.getContext()->getRegisteredOperations())
     if (other.getDialectNamespace() == "kiln")
@@ -117,18 +130,6 @@ static LogicalResult checkName(pdl::OperationOp op) {
   return diag;
 }
 
-static std::optional<size_t> operandCount(RegisteredOperationName name) {
-  if (name.hasTrait<OpTrait::ZeroOperands>())
-    return 0;
-  if (name.hasTrait<OpTrait::OneOperand>())
-    return 1;
-  if (name.hasTrait<OpTrait::NOperands<2>::Impl>())
-    return 2;
-  if (name.hasTrait<OpTrait::NOperands<3>::Impl>())
-    return 3;
-  return std::nullopt;
-}
-
 static LogicalResult checkOperation(pdl::OperationOp op, bool inRewrite) {
   if (!op.getOpName())
     return inRewrite ? op.emitError("a new op needs a name") : success();
@@ -137,10 +138,10 @@ static LogicalResult checkOperation(pdl::OperationOp op, bool inRewrite) {
   RegisteredOperationName name = *registered(op);
   auto operands = op.getOperandValues();
   bool isRange = llvm::any_of(operands.getTypes(), llvm::IsaPred<pdl::RangeType>);
-  auto count = operandCount(name);
-  if (count && !isRange && operands.size() != *count)
-    return op.emitError() << "'" << name.getStringRef() << "' has " << *count << " operands, not "
-                          << operands.size();
+  OperandCount count = operandCountOf(name);
+  if (!isRange && !count.takes(operands.size()))
+    return op.emitError() << "'" << name.getStringRef() << "' has " << count.least
+                          << (count.most ? "" : " or more") << " operands, not " << operands.size();
   auto known = name.getAttributeNames();
   for (Attribute attribute : op.getAttributeValueNames()) {
     StringRef asked = cast<StringAttr>(attribute);
@@ -152,7 +153,12 @@ static LogicalResult checkOperation(pdl::OperationOp op, bool inRewrite) {
     return op.emitError() << "'" << name.getStringRef() << "' has no attribute '" << asked
                           << "'; it has " << (all.empty() ? "none" : all);
   }
-  if (inRewrite && !op.getTypeValues().empty())
+  if (!inRewrite)
+    return success();
+  if (!name.hasInterface<InferTypeOpInterface>() ||
+      name.hasTrait<OpTrait::AttrSizedOperandSegments>())
+    return op.emitError() << "a rule cannot make a '" << name.getStringRef() << "'";
+  if (!op.getTypeValues().empty())
     return op.emitError("a new op's types follow from its operands: leave out '-> (...)'");
   return success();
 }
@@ -163,7 +169,7 @@ LogicalResult kiln::checkModule(ModuleOp pdl, const NativeTable &natives) {
     LogicalResult result = success();
     bool inRewrite = op->getParentOfType<pdl::RewriteOp>() != nullptr;
     if (auto call = dyn_cast<pdl::ApplyNativeConstraintOp>(op))
-      result = checkCall(op, call.getName(), false, natives);
+      result = checkConstraint(call, natives);
     else if (auto call = dyn_cast<pdl::ApplyNativeRewriteOp>(op))
       result = checkCall(op, call.getName(), true, natives);
     else if (auto operation = dyn_cast<pdl::OperationOp>(op))
@@ -173,6 +179,26 @@ LogicalResult kiln::checkModule(ModuleOp pdl, const NativeTable &natives) {
     good &= succeeded(result);
   });
   return success(good);
+}
+
+/// Whether an op of the pattern says what the variable is, or it is a constant.
+static bool isBound(Operation *variable) {
+  if (auto attribute = dyn_cast<pdl::AttributeOp>(variable); attribute && attribute.getValueAttr())
+    return true;
+  if (isa<pdl::TypeOp, pdl::TypesOp>(variable) && variable->hasAttr("constantType"))
+    return true;
+  return llvm::any_of(variable->getUsers(),
+                      llvm::IsaPred<pdl::OperationOp, pdl::OperandOp, pdl::OperandsOp>);
+}
+
+LogicalResult kiln::checkVariables(pdl::PatternOp pattern) {
+  for (Operation &op : *pattern.getBody())
+    if (isa<pdl::AttributeOp, pdl::OperandOp, pdl::OperandsOp, pdl::TypeOp, pdl::TypesOp>(op) &&
+        !op.use_empty() && !isBound(&op))
+      return op.emitError(isa<pdl::AttributeOp>(op)
+                              ? "no op of the pattern has this attribute, or its text is none"
+                              : "no op of the pattern has this");
+  return success();
 }
 
 //===----------------------------------------------------------------------===//

@@ -127,6 +127,14 @@ struct Choices {
 };
 } // namespace
 
+/// An op that is optional twice is optional.
+static void dropRepeatedMarks(pdl::PatternOp pattern) {
+  llvm::DenseSet<Value> marked;
+  for (Operation &op : llvm::make_early_inc_range(*pattern.getBody()))
+    if (isOptionalMark(&op) && !marked.insert(op.getOperand(0)).second)
+      op.erase();
+}
+
 static Choices choicesOf(pdl::PatternOp pattern, const NativeTable &natives) {
   Choices choices;
   for (auto [i, op] : llvm::enumerate(*pattern.getBody())) {
@@ -284,6 +292,7 @@ LogicalResult kiln::completeModule(ModuleOp pdl, StringRef rule, RuleKind kind,
     }
     guardRewrite(pattern.getRewriter());
     putConstantsRight(pattern, natives);
+    dropRepeatedMarks(pattern);
     Choices choices = choicesOf(pattern, natives);
     if (choices.bits() > 30 || size_t(1) << choices.bits() > maxVariants)
       return pattern.emitError() << "the pattern stands for 2^" << choices.bits()
@@ -296,6 +305,9 @@ LogicalResult kiln::completeModule(ModuleOp pdl, StringRef rule, RuleKind kind,
         return failure();
       if (!*variant)
         continue;
+      // Without an optional op its attributes are not there.
+      if (failed(checkVariables(*variant)))
+        return failure();
       // What took the place of an optional op may have several readers.
       normalizeResults(*variant);
       moveResultsToRewrite(*variant);

@@ -31,6 +31,7 @@ static constexpr int64_t mostNanoseconds = int64_t(3600) * 1000 * 1000 * 1000;
 static constexpr int64_t mostBytes = int64_t(1) << 50;
 static constexpr int64_t mostPairs = 1000000;
 static constexpr int64_t mostLog2 = 63;
+static constexpr size_t mostNested = 64;
 
 //===----------------------------------------------------------------------===//
 // Writing
@@ -277,6 +278,14 @@ static Timing readTiming(const llvm::json::Value *value, std::string path, Fault
   return timing;
 }
 
+/// As schema.json has it.
+static bool isElementType(StringRef name) {
+  if (name == "f16" || name == "bf16" || name == "f32" || name == "f64")
+    return true;
+  (void)name.consume_front("u");
+  return name.consume_front("i") && !name.empty() && llvm::all_of(name, llvm::isDigit);
+}
+
 static bool isHex(StringRef text) {
   return text.size() >= 16 && llvm::all_of(text, llvm::isHexDigit);
 }
@@ -288,10 +297,14 @@ static Measurement readMeasurement(const llvm::json::Value &value, const std::st
   m.pattern = members.text("pattern");
   m.instance = members.text("instance");
   m.size = members.text("size");
+  if (m.size != "small" && m.size != "medium" && m.size != "large")
+    faults.add(members.where("size"), "is not small, medium or large");
   m.seed = static_cast<uint64_t>(members.integer("seed", 0, INT64_MAX));
   {
     Members bucket(members.get("bucket"), members.where("bucket"), faults);
     m.bucket.dtype = bucket.text("dtype");
+    if (!isElementType(m.bucket.dtype))
+      faults.add(bucket.where("dtype"), "is no element type");
     m.bucket.flops = static_cast<unsigned>(bucket.integer("flops", 0, mostLog2));
     m.bucket.bytes = static_cast<unsigned>(bucket.integer("bytes", 0, mostLog2));
   }
@@ -353,7 +366,22 @@ static bool isDate(StringRef text) {
          });
 }
 
+/// Where brackets are nested deeper than in any record, which the parser's stack
+/// would not survive; npos where they are not. What texts hold may count.
+static size_t findTooDeep(StringRef text) {
+  size_t depth = 0;
+  for (auto [at, c] : llvm::enumerate(text)) {
+    depth += c == '{' || c == '[';
+    depth -= depth != 0 && (c == '}' || c == ']');
+    if (depth > mostNested)
+      return at;
+  }
+  return StringRef::npos;
+}
+
 llvm::Expected<RuleRecord> kiln::parseRecord(StringRef text) {
+  if (size_t at = findTooDeep(text); at != StringRef::npos)
+    return llvm::make_error<RecordError>("it is nested too deep", at);
   auto document = llvm::json::parse(text);
   if (!document) {
     // "[line:column, byte=offset]: text"

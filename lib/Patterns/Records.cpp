@@ -7,6 +7,7 @@
 
 #include "kiln/Patterns/Records.h"
 #include "Candidates.h"
+#include "SmallFile.h"
 #include "dialects/Kiln/ops/Conv/Conv.h"
 #include "dialects/Kiln/ops/MatMul/MatMul.h"
 #include "llvm/ADT/StringExtras.h"
@@ -20,6 +21,9 @@
 
 using namespace mlir;
 using namespace kiln;
+
+/// Bytes of a record; those of Kiln have less than 2^15.
+static constexpr uint64_t largestRecord = 1 << 24;
 
 /// Characters before and behind the place of a fault.
 static constexpr size_t lineAroundPlace = 40;
@@ -240,12 +244,10 @@ std::optional<RuleRecord> RecordLibrary::read(StringRef rule, StringRef device,
   if (source.text) {
     text = *source.text;
   } else {
-    // Read, not mapped: a mapped file that shrinks is a SIGBUS.
-    auto file = llvm::MemoryBuffer::getFile(source.file, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
-    if (!file)
-      return unusable(file.getError().message());
-    buffer = std::move(*file);
+    std::string why;
+    buffer = readSmallFile(source.file, largestRecord, why);
+    if (!buffer)
+      return unusable(why);
     text = buffer->getBuffer();
   }
   auto record = parseRecord(text);

@@ -7,6 +7,7 @@
 
 #include "RuleFile.h"
 #include "RuleModule.h"
+#include "SmallFile.h"
 #include "TrialLowering.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/IR/Diagnostics.h"
@@ -15,7 +16,6 @@
 #include "llvm/Support/BLAKE3.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
@@ -29,13 +29,14 @@ namespace path = llvm::sys::path;
 /// mlir-pdll takes milliseconds, but some rules make it run for ever.
 static constexpr unsigned secondsAllowed = 10, megabytesAllowed = 1024;
 
-/// Rules that a build of Kiln cannot have made are not small.
-static constexpr uint64_t largestFile = 1 << 20;
+/// Bytes of a rule, and of what mlir-pdll makes of it.
+static constexpr uint64_t largestRule = 1 << 20, largestOutput = 1 << 26;
 
-static std::string readSmall(StringRef file) {
-  auto buffer = llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
-                                            /*RequiresNullTerminator=*/false, /*IsVolatile=*/true);
-  return buffer ? (*buffer)->getBuffer().str() : "";
+/// Empty where it cannot be read.
+static std::string textOf(StringRef file, uint64_t most = largestRule) {
+  std::string why;
+  auto buffer = readSmallFile(file, most, why);
+  return buffer ? buffer->getBuffer().str() : "";
 }
 
 static std::string digestOf(StringRef text) {
@@ -48,12 +49,24 @@ static std::string digestOf(StringRef text) {
 //===----------------------------------------------------------------------===//
 
 bool RuleCompiler::fail(StringRef place, StringRef text, ArrayRef<std::string> notes) {
-  auto &diag = diags.report(Diag::BrokenRule, path::stem(current), printable(text));
+  auto &diag = diags.report(Diag::BrokenRule, printable(path::stem(current)), printable(text));
   diag.inFile(place.empty() ? StringRef(current) : place);
   for (const std::string &note : notes)
     // Lines of the file, which may be anything.
     diag.note(printable(note));
   return false;
+}
+
+/// A line of a file, counted from 1, and a caret below a column of it.
+static void showPlace(StringRef file, size_t line, size_t column, std::vector<std::string> &notes) {
+  std::string text = textOf(file);
+  SmallVector<StringRef> lines;
+  StringRef(text).split(lines, '\n');
+  if (line == 0 || line > lines.size())
+    return;
+  StringRef shown = lines[line - 1].rtrim('\r');
+  notes.push_back(shown.str());
+  notes.push_back(std::string(std::min(column ? column - 1 : 0, shown.size()), ' ') + "^");
 }
 
 /// "rule.pdll:5:3: error: text", then the line and a caret, and other places.
@@ -73,11 +86,28 @@ bool RuleCompiler::failAsTheToolSaid(StringRef output) {
       continue;
     }
     found = true;
-    text = what.str();
-    // The verifier writes loc("rule.pdll":5:3).
+    text = what.contains("expected a bindable user")
+               ? "the root of the pattern does not read this op's result"
+               : what.str();
+    // The verifier writes loc("rule.pdll":5:3), the parser of attributes and types
+    // loc("their text":1:1).
     if (where.consume_front("loc(\"") && where.consume_back(")")) {
-      auto [name, rest] = where.split("\":");
-      place = (name + ":" + rest).str();
+      auto [name, rest] = where.rsplit("\":");
+      size_t row = 0, column = 0;
+      std::string file = name.str(), content = fs::exists(name) ? "" : textOf(current);
+      if (size_t at = StringRef(content).find(("<\"" + name + "\">").str());
+          at != StringRef::npos) {
+        StringRef before = StringRef(content).take_front(at + 1);
+        row = before.count('\n') + 1;
+        column = at + 1 - before.rfind('\n');
+        file = current;
+        text = "'" + name.str() + "': " + text;
+      } else if (rest.consumeInteger(10, row) || !rest.consume_front(":") ||
+                 rest.getAsInteger(10, column)) {
+        continue;
+      }
+      place = file + ":" + std::to_string(row) + ":" + std::to_string(column);
+      showPlace(file, row, column, notes);
     } else {
       place = where.str();
     }
@@ -158,10 +188,10 @@ struct RuleCompiler::Process {
     std::optional<StringRef> redirects[] = {StringRef(""), StringRef(""), StringRef(err)};
     status = llvm::sys::ExecuteAndWait(tool, arguments, std::nullopt, redirects, secondsAllowed,
                                        megabytesAllowed, &why);
-    module = readSmall(out);
-    errors = readSmall(err);
+    module = textOf(out, largestOutput);
+    errors = textOf(err, largestOutput);
     // "out.mlir: rule.pdll \\ included.pdll"
-    std::string dependencies = readSmall(deps);
+    std::string dependencies = textOf(deps);
     for (StringRef name : llvm::split(StringRef(dependencies).split(": ").second, ' '))
       if (name = name.trim(" \n\\"); !name.empty())
         filesRead.push_back(name.str());
@@ -222,15 +252,7 @@ private:
       return;
     std::string number = std::to_string(at.getLine()), column = std::to_string(at.getColumn());
     place = at.getFilename().str() + ":" + number + ":" + column;
-    std::string text = readSmall(at.getFilename().getValue());
-    SmallVector<StringRef> lines;
-    StringRef(text).split(lines, '\n');
-    if (at.getLine() == 0 || at.getLine() > lines.size())
-      return;
-    StringRef line = lines[at.getLine() - 1];
-    notes.push_back(line.str());
-    size_t indent = std::min<size_t>(at.getColumn() ? at.getColumn() - 1 : 0, line.size());
-    notes.push_back(std::string(indent, ' ') + "^");
+    showPlace(at.getFilename(), at.getLine(), at.getColumn(), notes);
   }
 };
 } // namespace
@@ -241,7 +263,8 @@ std::shared_ptr<Rule> RuleCompiler::compileText(StringRef file, StringRef text) 
   StringRef here = path::parent_path(file);
   Process process(tool, file, {StringRef(includeFolder), here.empty() ? StringRef(".") : here},
                   includeFolder);
-  if (process.status > 0) {
+  // After an attribute or a type that is none it goes on, or crashes.
+  if (process.status > 0 || StringRef(process.errors).contains(": error: ")) {
     failAsTheToolSaid(process.errors);
     return nullptr;
   }
@@ -301,7 +324,7 @@ std::shared_ptr<Rule> RuleCompiler::compileText(StringRef file, StringRef text) 
   std::set<std::string> contents;
   for (const std::string &name : process.filesRead)
     if (path::parent_path(name) != includeFolder) {
-      std::string digest = digestOf(readSmall(name));
+      std::string digest = digestOf(textOf(name));
       encodeField(inputs, name);
       encodeField(inputs, digest);
       contents.insert(std::move(digest));
@@ -333,7 +356,7 @@ std::shared_ptr<Rule> RuleCompiler::fromStore(StringRef material) const {
   StringRef bytes = *entry, inputs = decodeField(bytes);
   while (!inputs.empty()) {
     StringRef name = decodeField(inputs);
-    if (digestOf(readSmall(name)) != decodeField(inputs))
+    if (digestOf(textOf(name)) != decodeField(inputs))
       return nullptr;
   }
   return decodeRule(decodeField(bytes));
@@ -341,22 +364,18 @@ std::shared_ptr<Rule> RuleCompiler::fromStore(StringRef material) const {
 
 std::shared_ptr<Rule> RuleCompiler::compile(StringRef file) {
   current = file.str();
-  uint64_t size = 0;
-  std::error_code error = fs::file_size(file, size);
-  auto buffer = error ? llvm::ErrorOr<std::unique_ptr<llvm::MemoryBuffer>>(error)
-                      : llvm::MemoryBuffer::getFile(file, /*IsText=*/false,
-                                                    /*RequiresNullTerminator=*/false,
-                                                    /*IsVolatile=*/true);
+  if (StringRef name = path::stem(file);
+      path::filename(file) == ".pdll" || printable(name) != name) {
+    fail("", "its file's name is none for a rule: it must be printable UTF-8");
+    return nullptr;
+  }
+  std::string why;
+  auto buffer = readSmallFile(file, largestRule, why);
   if (!buffer) {
-    fail("", "it cannot be read: " + buffer.getError().message());
+    fail("", "it cannot be read: " + why);
     return nullptr;
   }
-  if (size > largestFile) {
-    fail("", "it has " + std::to_string(size) + " bytes; a rule has at most " +
-                 std::to_string(largestFile));
-    return nullptr;
-  }
-  StringRef text = (*buffer)->getBuffer();
+  StringRef text = buffer->getBuffer();
   if (auto rule = fromStore(materialOf(file, text)))
     return rule;
   return compileText(file, text);

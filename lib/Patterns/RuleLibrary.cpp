@@ -52,6 +52,8 @@ static void addFile(StringRef file, RuleCompiler &compiler, kiln::DiagnosticEngi
   if (fresh)
     return;
   const Rule &other = *place->second;
+  if (!other.builtIn && llvm::sys::fs::equivalent(file, other.file))
+    return; // found by two ways
   diags
       .report(Diag::DuplicateRule, rule->name,
               other.builtIn ? "a built-in rule" : "'" + other.file + "'")

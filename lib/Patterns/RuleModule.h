@@ -52,6 +52,10 @@ void normalizeResults(mlir::Operation *pdl);
 /// Names and signatures of natives, names, operands and attributes of ops.
 mlir::LogicalResult checkModule(mlir::ModuleOp pdl, const NativeTable &natives);
 
+/// Each variable that a constraint or the rewrite reads is one that an op of the
+/// pattern binds: natives would get null.
+mlir::LogicalResult checkVariables(mlir::pdl::PatternOp pattern);
+
 /// Fusion: all that a rewrite does is call Fuse. Fails when a file has rules of
 /// both kinds, or none.
 mlir::FailureOr<RuleKind> classify(mlir::ModuleOp pdl);

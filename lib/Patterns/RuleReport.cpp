@@ -29,6 +29,9 @@ StringRef kiln::verdictName(Verdict verdict) {
   llvm_unreachable("unknown verdict");
 }
 
+/// Bytes of a match's names that people are shown.
+static constexpr size_t mostShown = 4096;
+
 /// Matches of each rule, in the order in which they were found.
 static std::map<StringRef, std::vector<const RuleMatch *>>
 byRule(const std::vector<RuleMatch> &matches) {
@@ -70,7 +73,8 @@ void RuleReport::printText(llvm::raw_ostream &os) const {
        << used << (rule->kind == RuleKind::Fusion ? " fired\n" : " rewrote\n");
     for (const RuleMatch *match : found->second) {
       os << "  " << verdictName(match->verdict) << " "
-         << llvm::join(match->nodes.empty() ? match->ops : match->nodes, ", ");
+         << printable(llvm::join(match->nodes.empty() ? match->ops : match->nodes, ", "),
+                      mostShown);
       if (!match->kernel.empty())
         os << " -> " << match->kernel;
       os << "\n";

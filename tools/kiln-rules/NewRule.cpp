@@ -119,16 +119,22 @@ int kiln::writeNewRule(const NewRule &rule, const RuleLibrary &library) {
     return fail("a rule's name is of small letters, digits and _, like matmul_gelu");
   if (any_of(library.builtIn(), [&](const auto &other) { return other->name == rule.name; }))
     return fail("there is a built-in rule '" + rule.name + "'");
-  if (std::error_code error = sys::fs::create_directories(rule.folder))
-    return fail("cannot make the folder '" + rule.folder + "': " + error.message());
+  if (std::error_code error = sys::fs::create_directories(rule.folder)) {
+    fail("cannot make the folder '" + rule.folder + "': " + error.message());
+    return 4;
+  }
   SmallString<128> file(rule.folder), test(rule.folder);
   sys::path::append(file, rule.name + ".pdll");
   sys::path::append(test, rule.name + ".mlir");
   bool fusion = rule.kind == RuleKind::Fusion;
   std::string body = fill(fusion ? fusionTest : algebraTest, "$RULES", "rules=%S only=$NAME");
-  if (!write(file, (fusion ? fusionRule : algebraRule)) ||
-      !write(test, fill(body, "$NAME", rule.name)))
+  if (!write(file, (fusion ? fusionRule : algebraRule)))
     return 4;
+  if (!write(test, fill(body, "$NAME", rule.name))) {
+    // Both or none.
+    sys::fs::remove(file);
+    return 4;
+  }
   outs() << file << "\n"
          << test << "\n\n"
          << "Next:\n"

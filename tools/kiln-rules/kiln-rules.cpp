@@ -13,6 +13,7 @@
 #include "kiln/Patterns/Names.h"
 #include "kiln/Pipeline/Compilation.h"
 #include "kiln/Pipeline/Registration.h"
+#include "kiln/Target/CUDA/Toolchain.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/raw_ostream.h"
@@ -108,6 +109,11 @@ static cl::opt<std::string> whyLeft(cl::Positional, cl::Required, cl::desc("<a.s
 static cl::opt<std::string> whyRight(cl::Positional, cl::Required, cl::desc("<b.so>"),
                                      cl::cat(category), cl::sub(whyCommand));
 
+static int fail(const Twine &text) {
+  errs() << "kiln-rules: " << text << "\n";
+  return 2;
+}
+
 //===----------------------------------------------------------------------===//
 // list, show
 //===----------------------------------------------------------------------===//
@@ -134,28 +140,46 @@ static int showNatives(const NativeTable &table) {
   return 0;
 }
 
+/// The rules of these names; all where none is asked for. Nothing where one does
+/// not exist (reported).
+static std::optional<RuleList> named(const RuleList &rules, ArrayRef<std::string> names) {
+  if (names.empty())
+    return rules;
+  SmallVector<StringRef> known;
+  for (const auto &rule : rules)
+    known.push_back(rule->name);
+  bool good = true;
+  for (const std::string &name : names) {
+    if (is_contained(known, name))
+      continue;
+    StringRef near = nearestName(name, known);
+    fail("there is no rule '" + name + "'" +
+         (near.empty() ? "" : "; did you mean '" + near.str() + "'?"));
+    good = false;
+  }
+  if (!good)
+    return std::nullopt;
+  RuleList chosen;
+  copy_if(rules, std::back_inserter(chosen),
+          [&](const auto &rule) { return is_contained(names, rule->name); });
+  return chosen;
+}
+
 static int show(const RuleList &rules, const NativeTable &table, mlir::MLIRContext &context) {
   if (natives)
     return showNatives(table);
+  if (shown.empty())
+    return fail("show: name a rule (kiln-rules list), or give --natives");
+  auto chosen = named(rules, {shown});
+  if (!chosen)
+    return 2;
   kiln::DiagnosticEngine diags;
   RecordLibrary records(builtInRecordPack());
   for (const std::string &folder : recordFolders)
     (void)records.addFolder(folder, diags);
-  SmallVector<StringRef> known;
-  for (const auto &rule : rules) {
-    if (rule->name == shown) {
-      showRule(*rule, table, records, context, diags, asJson, outs());
-      diags.printText(errs());
-      return 0;
-    }
-    known.push_back(rule->name);
-  }
-  StringRef near = nearestName(shown, known);
-  errs() << "kiln-rules: there is no rule '" << shown << "'";
-  if (!near.empty())
-    errs() << "; did you mean '" << near << "'?";
-  errs() << "\n";
-  return 2;
+  showRule(*chosen->front(), table, records, context, diags, asJson, outs());
+  diags.printText(errs());
+  return 0;
 }
 
 //===----------------------------------------------------------------------===//
@@ -163,6 +187,9 @@ static int show(const RuleList &rules, const NativeTable &table, mlir::MLIRConte
 //===----------------------------------------------------------------------===//
 
 static int explain() {
+  if (explainDevice.getNumOccurrences() && !isDeviceSlug(explainDevice))
+    return fail("--record-device: '" + explainDevice +
+                "' is no device; write VENDOR-PROCESSOR-INSTRUCTIONS, as in amd-zen4-avx512");
   Compiler compiler;
   RuleReport report;
   CompileOptions options;
@@ -211,10 +238,14 @@ static int bench(const RuleList &rules, const PassTables &tables, mlir::MLIRCont
 
 static int check(const RuleList &rules, const PassTables &tables, mlir::MLIRContext &context) {
   StringRef architecture = device;
-  if (device != "cpu" && !architecture.consume_front("sim:sm_")) {
-    errs() << "kiln-rules: --device " << device << ": write cpu, or sim:sm_80 for the simulator\n";
-    return 2;
-  }
+  if (device != "cpu" && !architecture.consume_front("sim:"))
+    return fail("--device " + device + ": write cpu, or sim:sm_80 for the simulator");
+  if (device != "cpu")
+    if (auto parsed = CudaArchitecture::parse(architecture); !parsed || parsed->isPtx)
+      return fail("--device " + device + ": " +
+                  (parsed ? "PTX is compiled by a driver" : toString(parsed.takeError())));
+  if (instances == 0)
+    return fail("-n: give a number from 1 on");
   return checkRules(rules, tables, context, {instances, seed, !noRun, device});
 }
 
@@ -223,7 +254,9 @@ int main(int argc, char **argv) {
   for (cl::SubCommand *command : {&listCommand, &showCommand, &newCommand, &checkCommand,
                                   &benchCommand, &explainCommand, &whyCommand})
     cl::HideUnrelatedOptions(category, *command);
-  cl::ParseCommandLineOptions(argc, argv, "Kiln's rule database\n");
+  // With a stream for errors it comes back from them: exit code 1 says other things.
+  if (!cl::ParseCommandLineOptions(argc, argv, "Kiln's rule database\n", &errs()))
+    return 2;
   if (explainCommand)
     return explain();
   if (whyCommand)
@@ -239,10 +272,6 @@ int main(int argc, char **argv) {
 
   RuleOptions options;
   options.folders.assign(folders.begin(), folders.end());
-  if (checkCommand)
-    options.only.assign(checked.begin(), checked.end());
-  if (benchCommand)
-    options.only.assign(benched.begin(), benched.end());
   kiln::DiagnosticEngine diags;
   RuleList rules;
   bool good = tables.library.select(options, context, {}, diags, rules);
@@ -253,10 +282,13 @@ int main(int argc, char **argv) {
     return listRules(rules);
   if (showCommand)
     return show(rules, tables.library.natives(), context);
-  if (checkCommand)
-    return check(rules, tables, context);
-  if (benchCommand)
-    return bench(rules, tables, context);
+  if (checkCommand || benchCommand) {
+    auto &names = checkCommand ? checked : benched;
+    auto chosen = named(rules, std::vector<std::string>(names.begin(), names.end()));
+    if (!chosen)
+      return 2;
+    return checkCommand ? check(*chosen, tables, context) : bench(*chosen, tables, context);
+  }
   errs() << "usage: kiln-rules list|show|new|check|bench|explain|why ...; --help says more\n";
   return 2;
 }

@@ -29,8 +29,32 @@ def Kiln_Dialect : Dialect {
   let extraClassDeclaration = [{
     /// Lets a family register its ops: the dialect never sees their classes,
     /// so touching one family recompiles that family alone.
-    template <typename... Ops> void registerOps() { addOperations<Ops...>(); }
+    template <typename... Ops> void registerOps() {
+      addOperations<Ops...>();
+      (attributeChecks.try_emplace(
+           Ops::getOperationName(),
+           [](::mlir::Location loc, ::mlir::ValueRange operands, ::mlir::DictionaryAttr attributes,
+              ::mlir::OpaqueProperties properties) {
+             return typename Ops::Adaptor(operands, attributes, properties).verify(loc);
+           }),
+       ...);
+    }
     void registerAttrs();
+
+    /// Fails, reported at `loc`, where an op of this name (one of the dialect)
+    /// lacks an attribute or has one of another kind: before there is an op, for
+    /// inference of its types reads them.
+    ::llvm::LogicalResult checkAttributes(::llvm::StringRef opName, ::mlir::Location loc,
+                                          ::mlir::ValueRange operands,
+                                          ::mlir::DictionaryAttr attributes,
+                                          ::mlir::OpaqueProperties properties) const {
+      return attributeChecks.lookup(opName)(loc, operands, attributes, properties);
+    }
+
+  private:
+    ::llvm::StringMap<::llvm::LogicalResult (*)(::mlir::Location, ::mlir::ValueRange,
+                                                ::mlir::DictionaryAttr, ::mlir::OpaqueProperties)>
+        attributeChecks;
   }];
 }
 

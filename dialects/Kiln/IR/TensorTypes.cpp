@@ -153,19 +153,65 @@ static bool hasSaneSizes(Type type) {
   return elements <= 0x1p62;
 }
 
+OperandCount kiln::operandCountOf(OperationName name) {
+  if (name.hasTrait<OpTrait::ZeroOperands>())
+    return {0, 0};
+  if (name.hasTrait<OpTrait::OneOperand>())
+    return {1, 1};
+  if (name.hasTrait<OpTrait::NOperands<2>::Impl>())
+    return {2, 2};
+  if (name.hasTrait<OpTrait::NOperands<3>::Impl>())
+    return {3, 3};
+  if (name.hasTrait<OpTrait::NOperands<4>::Impl>())
+    return {4, 4};
+  if (name.hasTrait<OpTrait::AtLeastNOperands<1>::Impl>())
+    return {1, std::nullopt};
+  if (name.hasTrait<OpTrait::AtLeastNOperands<2>::Impl>())
+    return {2, std::nullopt};
+  if (name.hasTrait<OpTrait::AtLeastNOperands<3>::Impl>())
+    return {3, std::nullopt};
+  return {0, std::nullopt};
+}
+
+/// Inference of types reads operands and attributes, and takes for granted that
+/// they are there.
+static LogicalResult checkParts(OperationName name, Location loc, ValueRange operands,
+                                DictionaryAttr attributes, OpaqueProperties properties) {
+  OperandCount count = operandCountOf(name);
+  if (!count.takes(operands.size()))
+    return emitError(loc) << name << " has " << count.least << (count.most ? "" : " or more")
+                          << " operands, not " << operands.size();
+  if (name.hasTrait<OpTrait::AttrSizedOperandSegments>()) {
+    auto sizes = attributes.getAs<DenseI32ArrayAttr>("operandSegmentSizes");
+    int64_t sum = 0;
+    for (int32_t size : sizes ? sizes.asArrayRef() : ArrayRef<int32_t>())
+      sum += size >= 0 ? size : std::numeric_limits<int32_t>::min();
+    if (sum != static_cast<int64_t>(operands.size()))
+      return emitError(loc) << name << " does not say which of its operands are given";
+  }
+  auto *dialect = dyn_cast_if_present<KilnDialect>(name.getDialect());
+  return dialect
+             ? dialect->checkAttributes(name.getStringRef(), loc, operands, attributes, properties)
+             : success();
+}
+
 FailureOr<Operation *> kiln::tryBuild(OpBuilder &b, Location loc, StringRef opName,
                                       ValueRange operands, ArrayRef<NamedAttribute> attributes) {
   OperationName name(opName, b.getContext());
   if (!name.isRegistered())
     return emitError(loc) << "no op is called " << opName;
+  auto *inference = name.getInterface<InferTypeOpInterface>();
+  if (!inference)
+    return emitError(loc) << "the types of " << name << " do not follow from its operands";
   DictionaryAttr dictionary = b.getDictionaryAttr(attributes);
   ScratchProperties properties(name);
   if (properties.get() && failed(name.setOpPropertiesFromAttribute(
                               name, properties.get(), dictionary, [&] { return emitError(loc); })))
     return failure();
   SmallVector<Type> types;
-  if (failed(name.getInterface<InferTypeOpInterface>()->inferReturnTypes(
-          b.getContext(), loc, operands, dictionary, properties.get(), {}, types)))
+  if (failed(checkParts(name, loc, operands, dictionary, properties.get())) ||
+      failed(inference->inferReturnTypes(b.getContext(), loc, operands, dictionary,
+                                         properties.get(), {}, types)))
     return failure();
   for (Type type : types)
     if (!hasSaneSizes(type))

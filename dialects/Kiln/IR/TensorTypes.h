@@ -70,6 +70,15 @@ std::optional<int64_t> normalizeAxis(int64_t axis, int64_t rank);
 /// splat); exact for floats and for integers up to 2^53.
 std::optional<double> splatOf(mlir::Value value);
 
+/// How many operands an op has; no limit where its last ones are variadic.
+struct OperandCount {
+  size_t least;
+  std::optional<size_t> most;
+
+  bool takes(size_t count) const { return count >= least && (!most || count <= *most); }
+};
+OperandCount operandCountOf(mlir::OperationName name);
+
 /// Builds an op whose result types are inferred, and verifies it. On failure
 /// the reason has been reported at `loc` and nothing was inserted.
 mlir::FailureOr<mlir::Operation *> tryBuild(mlir::OpBuilder &b, mlir::Location loc,

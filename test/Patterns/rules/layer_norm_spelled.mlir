@@ -134,3 +134,38 @@ func.func @powers(%x: tensor<2x3x4x5xf32>) -> tensor<2x3x4x5xf32> {
   %20 = kiln.mul %15, %19 : (tensor<2x3x4x5xf32>, tensor<2x3x1x1xf32>) -> tensor<2x3x4x5xf32>
   return %20 : tensor<2x3x4x5xf32>
 }
+
+// The factor before the quotient.
+// CHECK-LABEL: @scaled_quotient
+// CHECK-SAME:  (%[[X:.*]]: tensor<2x3x8xf32>, %[[G:.*]]: tensor<8xf32>)
+// CHECK-NEXT:  %[[N:.*]] = kiln.standardize %[[X]] {axis = 2 : i64, epsilon = 9.9999997473787516E-6 : f64}
+// CHECK-NEXT:  kiln.mul %[[N]], %[[G]]
+// CHECK-NEXT:  return
+func.func @scaled_quotient(%x: tensor<2x3x8xf32>, %g: tensor<8xf32>) -> tensor<2x3x8xf32> {
+  %eps = kiln.constant dense<1.0e-5> : tensor<f32>
+  %m = kiln.reduce_mean %x {axes = array<i64: 2>, keepdims = true} : (tensor<2x3x8xf32>) -> tensor<2x3x1xf32>
+  %d = kiln.sub %x, %m : (tensor<2x3x8xf32>, tensor<2x3x1xf32>) -> tensor<2x3x8xf32>
+  %s = kiln.mul %d, %d : (tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  %v = kiln.reduce_mean %s {axes = array<i64: 2>, keepdims = true} : (tensor<2x3x8xf32>) -> tensor<2x3x1xf32>
+  %e = kiln.add %v, %eps : (tensor<2x3x1xf32>, tensor<f32>) -> tensor<2x3x1xf32>
+  %r = kiln.sqrt %e : (tensor<2x3x1xf32>) -> tensor<2x3x1xf32>
+  %n = kiln.mul %g, %d : (tensor<8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  %y = kiln.div %n, %r : (tensor<2x3x8xf32>, tensor<2x3x1xf32>) -> tensor<2x3x8xf32>
+  return %y : tensor<2x3x8xf32>
+}
+
+// What is scaled is not what the variance is of.
+// CHECK-LABEL: @scaled_other
+// CHECK-NOT:   kiln.standardize
+func.func @scaled_other(%x: tensor<2x3x8xf32>, %g: tensor<8xf32>) -> tensor<2x3x8xf32> {
+  %eps = kiln.constant dense<1.0e-5> : tensor<f32>
+  %m = kiln.reduce_mean %x {axes = array<i64: 2>, keepdims = true} : (tensor<2x3x8xf32>) -> tensor<2x3x1xf32>
+  %d = kiln.sub %x, %m : (tensor<2x3x8xf32>, tensor<2x3x1xf32>) -> tensor<2x3x8xf32>
+  %s = kiln.mul %d, %d : (tensor<2x3x8xf32>, tensor<2x3x8xf32>) -> tensor<2x3x8xf32>
+  %v = kiln.reduce_mean %s {axes = array<i64: 2>, keepdims = true} : (tensor<2x3x8xf32>) -> tensor<2x3x1xf32>
+  %e = kiln.add %v, %eps : (tensor<2x3x1xf32>, tensor<f32>) -> tensor<2x3x1xf32>
+  %r = kiln.sqrt %e : (tensor<2x3x1xf32>) -> tensor<2x3x1xf32>
+  %n = kiln.mul %x, %g : (tensor<2x3x8xf32>, tensor<8xf32>) -> tensor<2x3x8xf32>
+  %y = kiln.div %n, %r : (tensor<2x3x8xf32>, tensor<2x3x1xf32>) -> tensor<2x3x8xf32>
+  return %y : tensor<2x3x8xf32>
+}
