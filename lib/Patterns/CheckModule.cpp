@@ -85,12 +85,9 @@ static LogicalResult checkCall(Operation *op, StringRef name, bool isRewrite,
                                const NativeTable &natives) {
   StringRef what = isRewrite ? "rewrite" : "constraint";
   const Native *native = natives.find(name, isRewrite);
-  if (!native) {
-    auto diag = op->emitError() << "there is no " << what << " named '" << name << "'";
-    if (StringRef near = natives.nearest(name, isRewrite); !near.empty())
-      diag << "; did you mean '" << near << "'?";
-    return diag;
-  }
+  if (!native)
+    return op->emitError() << "there is no " << what << " named '" << name << "'"
+                           << didYouMean(name, natives.names(isRewrite));
   std::string arguments = lettersOf(op->getOperandTypes());
   std::string results = lettersOf(op->getResultTypes());
   if (arguments != native->arguments || results != native->results)
@@ -124,10 +121,7 @@ static LogicalResult checkName(pdl::OperationOp op) {
   for (RegisteredOperationName other : op.getContext()->getRegisteredOperations())
     if (other.getDialectNamespace() == "kiln")
       known.push_back(other.getStringRef());
-  auto diag = op.emitError() << "there is no op named '" << name << "'";
-  if (StringRef near = nearestName(name, known); !near.empty())
-    diag << "; did you mean '" << near << "'?";
-  return diag;
+  return op.emitError() << "there is no op named '" << name << "'" << didYouMean(name, known);
 }
 
 static LogicalResult checkOperation(pdl::OperationOp op, bool inRewrite) {
@@ -174,6 +168,9 @@ LogicalResult kiln::checkModule(ModuleOp pdl, const NativeTable &natives) {
       result = checkCall(op, call.getName(), true, natives);
     else if (auto operation = dyn_cast<pdl::OperationOp>(op))
       result = checkOperation(operation, inRewrite);
+    else if (auto attribute = dyn_cast<pdl::AttributeOp>(op);
+             attribute && isa_and_nonnull<DenseResourceElementsAttr>(attribute.getValueAttr()))
+      result = op->emitError("a rule has no resources: write the elements");
     else if (auto rewrite = dyn_cast<pdl::RewriteOp>(op); rewrite && rewrite.getName())
       result = op->emitError("a rule's rewrite is written in the rule");
     good &= succeeded(result);

@@ -64,15 +64,15 @@ const Native *NativeTable::find(StringRef name, bool isRewrite) const {
   return it == natives.end() ? nullptr : &it->second;
 }
 
-StringRef NativeTable::nearest(StringRef name, bool isRewrite) const {
-  SmallVector<StringRef> known;
+std::vector<StringRef> NativeTable::names(bool isRewrite) const {
+  std::vector<StringRef> known;
   for (const auto &[key, native] : natives)
     if (key.first == isRewrite)
       known.push_back(native.name);
-  return nearestName(name, known);
+  return known;
 }
 
-StringRef kiln::nearestName(StringRef name, ArrayRef<StringRef> known) {
+std::string kiln::didYouMean(StringRef name, ArrayRef<StringRef> known) {
   StringRef best;
   unsigned least = std::max<unsigned>(2, static_cast<unsigned>(name.size()) / 3) + 1;
   for (StringRef candidate : known) {
@@ -82,7 +82,7 @@ StringRef kiln::nearestName(StringRef name, ArrayRef<StringRef> known) {
       best = candidate;
     }
   }
-  return best;
+  return best.empty() ? "" : "; did you mean '" + best.str() + "'?";
 }
 
 bool kiln::isMeantBy(double wanted, double number) {

@@ -84,9 +84,7 @@ static bool checkNames(ArrayRef<std::string> asked, StringRef option, const Rule
   for (const std::string &name : asked) {
     if (rules.count(name))
       continue;
-    StringRef near = nearestName(name, known);
-    diags.report(Diag::UnknownRule, option, name,
-                 near.empty() ? "" : "; did you mean '" + near.str() + "'?");
+    diags.report(Diag::UnknownRule, option, name, didYouMean(name, known));
     good = false;
   }
   return good;

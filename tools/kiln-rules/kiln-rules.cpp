@@ -152,9 +152,7 @@ static std::optional<RuleList> named(const RuleList &rules, ArrayRef<std::string
   for (const std::string &name : names) {
     if (is_contained(known, name))
       continue;
-    StringRef near = nearestName(name, known);
-    fail("there is no rule '" + name + "'" +
-         (near.empty() ? "" : "; did you mean '" + near.str() + "'?"));
+    fail("there is no rule '" + name + "'" + didYouMean(name, known));
     good = false;
   }
   if (!good)

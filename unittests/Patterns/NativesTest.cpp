@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "kiln/Patterns/Natives.h"
+#include "kiln/Patterns/Names.h"
 #include "kiln/Patterns/RuleLibrary.h"
 #include "llvm/Support/raw_ostream.h"
 #include <cstdlib>
@@ -48,9 +49,9 @@ TEST(Natives, EachSaysWhatItsParametersAreAndMeans) {
 
 TEST(Natives, NearNamesAreFound) {
   NativeTable table = makeTable();
-  EXPECT_EQ(table.nearest("SingelUse", false), "SingleUse");
-  EXPECT_EQ(table.nearest("fuse", true), "Fuse");
-  EXPECT_EQ(table.nearest("Quantize", false), "");
+  EXPECT_EQ(didYouMean("SingelUse", table.names(false)), "; did you mean 'SingleUse'?");
+  EXPECT_EQ(didYouMean("fuse", table.names(true)), "; did you mean 'Fuse'?");
+  EXPECT_EQ(didYouMean("Quantize", table.names(false)), "");
 }
 
 /// Editors and readers want the declarations as a file.

@@ -12,8 +12,9 @@
 
 namespace kiln {
 
-/// The known name that was probably meant; empty when none is near.
-llvm::StringRef nearestName(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> known);
+/// "; did you mean 'add_relu'?", for the end of a message about a name that is
+/// none of the known ones; empty when none is near.
+std::string didYouMean(llvm::StringRef name, llvm::ArrayRef<llvm::StringRef> known);
 
 /// "Value" for 'v': PDLL's name of a kind (Natives.h).
 llvm::StringRef kindName(char letter);

@@ -80,8 +80,8 @@ public:
                  llvm::StringLiteral arguments, bool isRewrite);
 
   const Native *find(llvm::StringRef name, bool isRewrite) const;
-  /// A name that is much like this one; empty when there is none.
-  llvm::StringRef nearest(llvm::StringRef name, bool isRewrite) const;
+  /// Of constraints, or of rewrites, sorted.
+  std::vector<llvm::StringRef> names(bool isRewrite) const;
   /// By name; constraints first.
   const std::map<std::pair<bool, std::string>, Native> &all() const { return natives; }
 

@@ -47,3 +47,11 @@ func.func @constant_rejects_complex() {
   %0 = kiln.constant dense<(1.0, 2.0)> : tensor<2xcomplex<f32>>
   return
 }
+
+// -----
+
+func.func @sparse() -> tensor<4xf32> {
+  // expected-error @+1 {{has elements that are not dense}}
+  %0 = kiln.constant sparse<[[0]], [1.0]> : tensor<4xf32>
+  return %0 : tensor<4xf32>
+}

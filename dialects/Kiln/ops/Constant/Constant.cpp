@@ -6,18 +6,16 @@
 //===----------------------------------------------------------------------===//
 
 #include "dialects/Kiln/ops/Constant/Constant.h"
-#include "mlir/IR/DialectResourceBlobManager.h"
 #include "mlir/IR/OpImplementation.h"
 
 using namespace mlir;
 using namespace kiln;
 
 LogicalResult ConstantOp::verify() {
-  if (auto resource = dyn_cast<DenseResourceElementsAttr>(getValue()))
-    return resource.getRawHandle().getBlob() ? success()
-                                             : emitOpError("has a resource without elements");
-  return isa<DenseElementsAttr>(getValue()) ? success()
-                                            : emitOpError("has elements that are not dense");
+  // Sparse ones have no bytes to read.
+  return isa<DenseElementsAttr, DenseResourceElementsAttr>(getValue())
+             ? success()
+             : emitOpError("has elements that are not dense");
 }
 
 OpFoldResult ConstantOp::fold(FoldAdaptor) { return getValue(); }
