@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // batcher-bench ARTEFACT [--seconds S] [--max-batch N] [--max-wait US]
-//               [--lengths A,B] [--workers N]
+//               [--lengths A,B] [--workers N] [--only PART]
 //
-// Writes one JSON object. Its parts:
+// Writes one JSON object. Front ends that are compared take turns, so that all of them
+// see the same machine; their figures are the medians of these rounds. Its parts:
 //   offline    rows a second of kiln_run for batches of 1, 2, 4 ...
 //   overhead   a client alone: kiln_batcher_run less kiln_run, us
 //   saturated  64 requests under way: requests a second of each front end
@@ -28,6 +29,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <sys/resource.h>
 #include <thread>
 #include <utility>
@@ -41,7 +43,7 @@ namespace {
 constexpr double mostOffered = 400000;
 
 struct Arguments {
-  const char *artefact = nullptr;
+  const char *artefact = nullptr, *only = nullptr;
   double seconds = 2;
   Settings settings;
   std::vector<int64_t> lengths = {1};
@@ -61,6 +63,8 @@ Arguments parse(int argc, char **argv) {
       arguments.settings.maxBatch = uint32_t(std::atoi(argv[i]));
     else if (value("--max-wait"))
       arguments.settings.maxWaitUs = uint32_t(std::atoi(argv[i]));
+    else if (value("--only"))
+      arguments.only = argv[i];
     else if (value("--workers"))
       arguments.settings.workers = uint32_t(std::atoi(argv[i]));
     else if (value("--lengths")) {
@@ -187,12 +191,83 @@ void writeIdle(const Model &model, const Settings &settings) {
   std::printf("  \"idle\": %.5f\n", cpu() - before);
 }
 
-void writeOutcome(const char *name, const Outcome &o, bool last) {
-  std::printf("      \"%s\": {\"goodput\": %.1f, \"offered\": %.1f, \"p50\": %.1f, \"p99\": %.1f, "
-              "\"p999\": %.1f, \"refused\": %llu, \"failed\": %llu}%s\n",
-              name, o.goodput, o.offered, o.p50, o.p99, o.p999,
-              static_cast<unsigned long long>(o.refused), static_cast<unsigned long long>(o.failed),
-              last ? "" : ",");
+constexpr const char *kNames[] = {"kiln", "mutex", "fixed", "single"};
+
+/// `run` serves a load through a front end. Of three rounds, the middle of each figure.
+template <typename Run>
+void writeRounds(const Model &model, const Settings &settings, double seconds, Run run) {
+  constexpr size_t rounds = 3;
+  Outcome outcomes[std::size(kNames)][rounds];
+  for (size_t round = 0; round != rounds; ++round)
+    for (size_t i = 0; i != std::size(kNames); ++i) {
+      auto frontEnd = makeFrontEnd(kNames[i], model, settings);
+      outcomes[i][round] = run(*frontEnd, seconds / rounds);
+    }
+  for (size_t i = 0; i != std::size(kNames); ++i) {
+    auto middle = [&](auto Outcome::*figure) {
+      std::nth_element(
+          std::begin(outcomes[i]), &outcomes[i][rounds / 2], std::end(outcomes[i]),
+          [&](const Outcome &a, const Outcome &b) { return a.*figure < b.*figure; });
+      return outcomes[i][rounds / 2].*figure;
+    };
+    auto number = [&](uint64_t Outcome::*figure) {
+      return static_cast<unsigned long long>(middle(figure));
+    };
+    std::printf("      \"%s\": {\"goodput\": %.1f, \"offered\": %.1f, \"p50\": %.1f, \"p99\": %.1f, "
+                "\"p999\": %.1f, \"sent\": %llu, \"refused\": %llu, \"failed\": %llu}%s\n",
+                kNames[i], middle(&Outcome::goodput), middle(&Outcome::offered),
+                middle(&Outcome::p50), middle(&Outcome::p99), middle(&Outcome::p999),
+                number(&Outcome::sent), number(&Outcome::refused), number(&Outcome::failed),
+                i + 1 == std::size(kNames) ? "" : ",");
+  }
+}
+
+/// Requests a second of Kiln's batcher, and microseconds of one of its batches.
+struct Capacity {
+  double rate, batchUs;
+};
+
+/// Of the round in the middle.
+Capacity writeSaturated(const Model &model, const Arguments &arguments) {
+  std::vector<Capacity> seen;
+  std::printf("  \"saturated\": {\n");
+  writeRounds(model, arguments.settings, arguments.seconds, [&](FrontEnd &frontEnd, double seconds) {
+    Outcome outcome = runClosed(frontEnd, model, 64, seconds, arguments.lengths.front());
+    if (kiln_batcher_stats stats = frontEnd.stats(); stats.batches)
+      seen.push_back({outcome.goodput, double(stats.busy_ns) / double(stats.batches) / 1000});
+    return outcome;
+  });
+  std::printf("  },\n");
+  std::sort(seen.begin(), seen.end(),
+            [](const Capacity &a, const Capacity &b) { return a.rate < b.rate; });
+  Capacity capacity = seen[seen.size() / 2];
+  std::printf("  \"batch_us\": %.2f,\n", capacity.batchUs);
+  return capacity;
+}
+
+void writeOpen(const Model &model, const Arguments &arguments, double rate) {
+  struct Case {
+    const char *name;
+    double share;
+    bool bursts;
+  } const cases[] = {{"poisson_50", 0.5, false},
+                     {"poisson_80", 0.8, false},
+                     {"bursts_50", 0.5, true},
+                     {"overload_300", 3, false}};
+  std::printf("  \"open\": {\n");
+  bool isFirst = true;
+  for (const Case &one : cases) {
+    if (rate * one.share > mostOffered)
+      continue;
+    std::printf("%s    \"%s\": {\n", std::exchange(isFirst, false) ? "" : ",\n", one.name);
+    writeRounds(model, arguments.settings, arguments.seconds,
+                [&](FrontEnd &frontEnd, double seconds) {
+                  return runOpen(frontEnd, model,
+                                 {rate * one.share, seconds, one.bursts, arguments.lengths});
+                });
+    std::printf("    }");
+  }
+  std::printf("\n  },\n");
 }
 
 } // namespace
@@ -202,49 +277,26 @@ int main(int argc, char **argv) {
   Model model(arguments.artefact);
   const Settings &settings = arguments.settings;
   int64_t length = arguments.lengths.front();
-  std::printf("{\n  \"offline\": {");
-  for (uint32_t rows = 1; rows <= settings.maxBatch; rows *= 2)
-    std::printf("%s\"%u\": %.1f", rows == 1 ? "" : ", ", rows, offlineRate(model, rows, length));
-  std::printf("},\n");
-  writeOverhead(model, length);
-
-  const char *names[] = {"kiln", "mutex", "fixed", "single"};
-  double rate = 0, batchUs = 0;
-  std::printf("  \"saturated\": {\n");
-  for (const char *name : names) {
-    auto frontEnd = makeFrontEnd(name, model, settings);
-    Outcome outcome = runClosed(*frontEnd, model, 64, arguments.seconds, length);
-    if (name == names[0]) {
-      rate = outcome.goodput;
-      kiln_batcher_stats stats = frontEnd->stats();
-      batchUs = double(stats.busy_ns) / double(std::max<uint64_t>(stats.batches, 1)) / 1000;
-    }
-    writeOutcome(name, outcome, name == names[3]);
+  auto wanted = [&](const char *part) {
+    return !arguments.only || std::strcmp(arguments.only, part) == 0;
+  };
+  std::printf("{\n");
+  if (wanted("offline")) {
+    std::printf("  \"offline\": {");
+    for (uint32_t rows = 1; rows <= settings.maxBatch; rows *= 2)
+      std::printf("%s\"%u\": %.1f", rows == 1 ? "" : ", ", rows, offlineRate(model, rows, length));
+    std::printf("},\n");
   }
-  std::printf("  },\n  \"open\": {\n");
-  struct Case {
-    const char *name;
-    double share;
-    bool bursts;
-  } const cases[] = {{"poisson_50", 0.5, false},
-                     {"poisson_80", 0.8, false},
-                     {"bursts_50", 0.5, true},
-                     {"overload_300", 3, false}};
-  bool isFirst = true;
-  for (const Case &one : cases) {
-    if (rate * one.share > mostOffered)
-      continue;
-    std::printf("%s    \"%s\": {\n", std::exchange(isFirst, false) ? "" : ",\n", one.name);
-    for (const char *name : names) {
-      auto frontEnd = makeFrontEnd(name, model, settings);
-      OpenLoad load = {rate * one.share, arguments.seconds, one.bursts, arguments.lengths};
-      writeOutcome(name, runOpen(*frontEnd, model, load), name == names[3]);
-    }
-    std::printf("    }");
-  }
-  std::printf("\n  },\n  \"batch_us\": %.2f,\n", batchUs);
-  writeSteady(model, settings, rate, arguments.seconds);
-  writeDeadlines(model, settings, rate, batchUs, arguments.seconds);
+  if (wanted("overhead"))
+    writeOverhead(model, length);
+  // The loads of the parts that follow are shares of this.
+  Capacity capacity = writeSaturated(model, arguments);
+  if (wanted("open"))
+    writeOpen(model, arguments, capacity.rate);
+  if (wanted("steady"))
+    writeSteady(model, settings, capacity.rate, arguments.seconds);
+  if (wanted("deadlines"))
+    writeDeadlines(model, settings, capacity.rate, capacity.batchUs, arguments.seconds);
   writeIdle(model, settings);
   std::printf("}\n");
   return 0;
