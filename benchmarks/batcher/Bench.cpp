@@ -205,20 +205,19 @@ void writeRounds(const Model &model, const Settings &settings, double seconds, R
     }
   for (size_t i = 0; i != std::size(kNames); ++i) {
     auto middle = [&](auto Outcome::*figure) {
-      std::nth_element(
-          std::begin(outcomes[i]), &outcomes[i][rounds / 2], std::end(outcomes[i]),
-          [&](const Outcome &a, const Outcome &b) { return a.*figure < b.*figure; });
+      std::nth_element(std::begin(outcomes[i]), &outcomes[i][rounds / 2], std::end(outcomes[i]),
+                       [&](const Outcome &a, const Outcome &b) { return a.*figure < b.*figure; });
       return outcomes[i][rounds / 2].*figure;
     };
     auto number = [&](uint64_t Outcome::*figure) {
       return static_cast<unsigned long long>(middle(figure));
     };
-    std::printf("      \"%s\": {\"goodput\": %.1f, \"offered\": %.1f, \"p50\": %.1f, \"p99\": %.1f, "
-                "\"p999\": %.1f, \"sent\": %llu, \"refused\": %llu, \"failed\": %llu}%s\n",
-                kNames[i], middle(&Outcome::goodput), middle(&Outcome::offered),
-                middle(&Outcome::p50), middle(&Outcome::p99), middle(&Outcome::p999),
-                number(&Outcome::sent), number(&Outcome::refused), number(&Outcome::failed),
-                i + 1 == std::size(kNames) ? "" : ",");
+    std::printf(
+        "      \"%s\": {\"goodput\": %.1f, \"offered\": %.1f, \"p50\": %.1f, \"p99\": %.1f, "
+        "\"p999\": %.1f, \"sent\": %llu, \"refused\": %llu, \"failed\": %llu}%s\n",
+        kNames[i], middle(&Outcome::goodput), middle(&Outcome::offered), middle(&Outcome::p50),
+        middle(&Outcome::p99), middle(&Outcome::p999), number(&Outcome::sent),
+        number(&Outcome::refused), number(&Outcome::failed), i + 1 == std::size(kNames) ? "" : ",");
   }
 }
 
@@ -231,12 +230,13 @@ struct Capacity {
 Capacity writeSaturated(const Model &model, const Arguments &arguments) {
   std::vector<Capacity> seen;
   std::printf("  \"saturated\": {\n");
-  writeRounds(model, arguments.settings, arguments.seconds, [&](FrontEnd &frontEnd, double seconds) {
-    Outcome outcome = runClosed(frontEnd, model, 64, seconds, arguments.lengths.front());
-    if (kiln_batcher_stats stats = frontEnd.stats(); stats.batches)
-      seen.push_back({outcome.goodput, double(stats.busy_ns) / double(stats.batches) / 1000});
-    return outcome;
-  });
+  writeRounds(
+      model, arguments.settings, arguments.seconds, [&](FrontEnd &frontEnd, double seconds) {
+        Outcome outcome = runClosed(frontEnd, model, 64, seconds, arguments.lengths.front());
+        if (kiln_batcher_stats stats = frontEnd.stats(); stats.batches)
+          seen.push_back({outcome.goodput, double(stats.busy_ns) / double(stats.batches) / 1000});
+        return outcome;
+      });
   std::printf("  },\n");
   std::sort(seen.begin(), seen.end(),
             [](const Capacity &a, const Capacity &b) { return a.rate < b.rate; });
