@@ -280,7 +280,7 @@ int main(int argc, char **argv) {
   auto wanted = [&](const char *part) {
     return !arguments.only || std::strcmp(arguments.only, part) == 0;
   };
-  std::printf("{\n");
+  std::printf("{\n  \"max_wait_us\": %u,\n", settings.maxWaitUs);
   if (wanted("offline")) {
     std::printf("  \"offline\": {");
     for (uint32_t rows = 1; rows <= settings.maxBatch; rows *= 2)
