@@ -106,9 +106,13 @@ TEST_P(BatcherClosing, WhatWasAcceptedIsAnsweredOnce) {
     // The plug keeps the batcher there until nobody can submit any more.
     auto plug = std::make_unique<Plug>(*this);
     std::vector<std::thread> threads;
+    // Read until the last answer.
+    std::vector<std::unique_ptr<Item>> items;
+    for (size_t c = 0; c != clients; ++c)
+      items.push_back(std::make_unique<Item>(1, 5, uint32_t(c)));
     for (size_t c = 0; c != clients; ++c)
       threads.emplace_back([&, c, b = batcher] {
-        Item item(1, 5, uint32_t(c));
+        Item &item = *items[c];
         item.how.block_us = c % 2 ? 1000000 : 0;
         for (size_t i = c * perClient; i != (c + 1) * perClient; ++i) {
           results[i] = item.submitViews(b, done, &answers[i]);
