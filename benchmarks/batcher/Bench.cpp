@@ -6,9 +6,10 @@
 //===----------------------------------------------------------------------===//
 //
 // batcher-bench ARTEFACT [--seconds S] [--max-batch N] [--max-wait US]
-//               [--lengths A,B] [--workers N]
+//               [--lengths A,B] [--workers N] [--only PART]
 //
-// Writes one JSON object. Its parts:
+// Writes one JSON object. Front ends that are compared take turns, so that all of them
+// see the same machine; their figures are the medians of these rounds. Its parts:
 //   offline    rows a second of kiln_run for batches of 1, 2, 4 ...
 //   overhead   a client alone: kiln_batcher_run less kiln_run, us
 //   saturated  64 requests under way: requests a second of each front end
@@ -28,6 +29,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <sys/resource.h>
 #include <thread>
 #include <utility>
@@ -38,10 +40,10 @@ namespace {
 
 /// Requests a second: more than one generator can send on time would measure the
 /// generator.
-constexpr double mostOffered = 600000;
+constexpr double mostOffered = 400000;
 
 struct Arguments {
-  const char *artefact = nullptr;
+  const char *artefact = nullptr, *only = nullptr;
   double seconds = 2;
   Settings settings;
   std::vector<int64_t> lengths = {1};
@@ -61,6 +63,8 @@ Arguments parse(int argc, char **argv) {
       arguments.settings.maxBatch = uint32_t(std::atoi(argv[i]));
     else if (value("--max-wait"))
       arguments.settings.maxWaitUs = uint32_t(std::atoi(argv[i]));
+    else if (value("--only"))
+      arguments.only = argv[i];
     else if (value("--workers"))
       arguments.settings.workers = uint32_t(std::atoi(argv[i]));
     else if (value("--lengths")) {
@@ -77,7 +81,7 @@ Arguments parse(int argc, char **argv) {
   return arguments;
 }
 
-/// Rows a second, the median of a few tries: what is compared with it takes as long.
+/// The best of rows a second over a few tries.
 double offlineRate(const Model &model, int64_t rows, int64_t length) {
   kiln_session *session = model.session();
   auto ins = model.inputs(rows, length), outs = model.outputs(rows, length);
@@ -87,17 +91,17 @@ double offlineRate(const Model &model, int64_t rows, int64_t length) {
     inputs.push_back(&tensor->view);
   for (auto &tensor : outs)
     outputs.push_back(&tensor->view);
-  std::vector<float> rates;
+  double best = 0;
   for (int attempt = 0; attempt != 5; ++attempt) {
     uint64_t start = nanoseconds(), now = start, runs = 0;
     for (; now - start < 60000000; now = nanoseconds(), ++runs)
       check(kiln_run(session, inputs.data(), uint32_t(inputs.size()), outputs.data(),
                      uint32_t(outputs.size()), nullptr),
             "run");
-    rates.push_back(float(double(runs) * double(rows) / (double(now - start) * 1e-9)));
+    best = std::max(best, double(runs) * double(rows) / (double(now - start) * 1e-9));
   }
   kiln_session_destroy(session);
-  return percentile(rates, 0.5);
+  return best;
 }
 
 void writeOverhead(const Model &model, int64_t length) {
@@ -174,7 +178,7 @@ void writeDeadlines(const Model &model, Settings settings, double saturated, dou
 
 void writeIdle(const Model &model, const Settings &settings) {
   auto frontEnd = makeFrontEnd("kiln", model, settings);
-  runClosed(*frontEnd, model, 4, 0.05, {1});
+  runClosed(*frontEnd, model, 4, 0.05, 1);
   auto cpu = [] {
     rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -187,17 +191,83 @@ void writeIdle(const Model &model, const Settings &settings) {
   std::printf("  \"idle\": %.5f\n", cpu() - before);
 }
 
-double microsecondsOfBatch(const kiln_batcher_stats &stats) {
-  return double(stats.busy_ns) / double(std::max<uint64_t>(stats.batches, 1)) / 1000;
+constexpr const char *kNames[] = {"kiln", "mutex", "fixed", "single"};
+
+/// `run` serves a load through a front end. Of three rounds, the middle of each figure.
+template <typename Run>
+void writeRounds(const Model &model, const Settings &settings, double seconds, Run run) {
+  constexpr size_t rounds = 3;
+  Outcome outcomes[std::size(kNames)][rounds];
+  for (size_t round = 0; round != rounds; ++round)
+    for (size_t i = 0; i != std::size(kNames); ++i) {
+      auto frontEnd = makeFrontEnd(kNames[i], model, settings);
+      outcomes[i][round] = run(*frontEnd, seconds / rounds);
+    }
+  for (size_t i = 0; i != std::size(kNames); ++i) {
+    auto middle = [&](auto Outcome::*figure) {
+      std::nth_element(std::begin(outcomes[i]), &outcomes[i][rounds / 2], std::end(outcomes[i]),
+                       [&](const Outcome &a, const Outcome &b) { return a.*figure < b.*figure; });
+      return outcomes[i][rounds / 2].*figure;
+    };
+    auto number = [&](uint64_t Outcome::*figure) {
+      return static_cast<unsigned long long>(middle(figure));
+    };
+    std::printf(
+        "      \"%s\": {\"goodput\": %.1f, \"offered\": %.1f, \"p50\": %.1f, \"p99\": %.1f, "
+        "\"p999\": %.1f, \"sent\": %llu, \"refused\": %llu, \"failed\": %llu}%s\n",
+        kNames[i], middle(&Outcome::goodput), middle(&Outcome::offered), middle(&Outcome::p50),
+        middle(&Outcome::p99), middle(&Outcome::p999), number(&Outcome::sent),
+        number(&Outcome::refused), number(&Outcome::failed), i + 1 == std::size(kNames) ? "" : ",");
+  }
 }
 
-/// `batchUs`: 0 where nobody counts batches.
-void writeOutcome(const char *name, const Outcome &o, double batchUs, bool last) {
-  std::printf("      \"%s\": {\"goodput\": %.1f, \"offered\": %.1f, \"p50\": %.1f, \"p99\": %.1f, "
-              "\"p999\": %.1f, \"refused\": %llu, \"failed\": %llu, \"batch_us\": %.1f}%s\n",
-              name, o.goodput, o.offered, o.p50, o.p99, o.p999,
-              static_cast<unsigned long long>(o.refused), static_cast<unsigned long long>(o.failed),
-              batchUs, last ? "" : ",");
+/// Requests a second of Kiln's batcher, and microseconds of one of its batches.
+struct Capacity {
+  double rate, batchUs;
+};
+
+/// Of the round in the middle.
+Capacity writeSaturated(const Model &model, const Arguments &arguments) {
+  std::vector<Capacity> seen;
+  std::printf("  \"saturated\": {\n");
+  writeRounds(
+      model, arguments.settings, arguments.seconds, [&](FrontEnd &frontEnd, double seconds) {
+        Outcome outcome = runClosed(frontEnd, model, 64, seconds, arguments.lengths.front());
+        if (kiln_batcher_stats stats = frontEnd.stats(); stats.batches)
+          seen.push_back({outcome.goodput, double(stats.busy_ns) / double(stats.batches) / 1000});
+        return outcome;
+      });
+  std::printf("  },\n");
+  std::sort(seen.begin(), seen.end(),
+            [](const Capacity &a, const Capacity &b) { return a.rate < b.rate; });
+  Capacity capacity = seen[seen.size() / 2];
+  std::printf("  \"batch_us\": %.2f,\n", capacity.batchUs);
+  return capacity;
+}
+
+void writeOpen(const Model &model, const Arguments &arguments, double rate) {
+  struct Case {
+    const char *name;
+    double share;
+    bool bursts;
+  } const cases[] = {{"poisson_50", 0.5, false},
+                     {"poisson_80", 0.8, false},
+                     {"bursts_50", 0.5, true},
+                     {"overload_300", 3, false}};
+  std::printf("  \"open\": {\n");
+  bool isFirst = true;
+  for (const Case &one : cases) {
+    if (rate * one.share > mostOffered)
+      continue;
+    std::printf("%s    \"%s\": {\n", std::exchange(isFirst, false) ? "" : ",\n", one.name);
+    writeRounds(model, arguments.settings, arguments.seconds,
+                [&](FrontEnd &frontEnd, double seconds) {
+                  return runOpen(frontEnd, model,
+                                 {rate * one.share, seconds, one.bursts, arguments.lengths});
+                });
+    std::printf("    }");
+  }
+  std::printf("\n  },\n");
 }
 
 } // namespace
@@ -207,49 +277,26 @@ int main(int argc, char **argv) {
   Model model(arguments.artefact);
   const Settings &settings = arguments.settings;
   int64_t length = arguments.lengths.front();
-  std::printf("{\n  \"offline\": {");
-  for (uint32_t rows = 1; rows <= settings.maxBatch; rows *= 2)
-    std::printf("%s\"%u\": %.1f", rows == 1 ? "" : ", ", rows, offlineRate(model, rows, length));
-  std::printf("},\n");
-  writeOverhead(model, length);
-
-  const char *names[] = {"kiln", "mutex", "fixed", "single"};
-  double rate = 0, batchUs = 0;
-  std::printf("  \"saturated\": {\n");
-  for (const char *name : names) {
-    auto frontEnd = makeFrontEnd(name, model, settings);
-    Outcome outcome = runClosed(*frontEnd, model, 64, arguments.seconds, arguments.lengths);
-    double here = microsecondsOfBatch(frontEnd->stats());
-    if (name == names[0])
-      rate = outcome.goodput, batchUs = here;
-    writeOutcome(name, outcome, here, name == names[3]);
+  auto wanted = [&](const char *part) {
+    return !arguments.only || std::strcmp(arguments.only, part) == 0;
+  };
+  std::printf("{\n  \"max_wait_us\": %u,\n", settings.maxWaitUs);
+  if (wanted("offline")) {
+    std::printf("  \"offline\": {");
+    for (uint32_t rows = 1; rows <= settings.maxBatch; rows *= 2)
+      std::printf("%s\"%u\": %.1f", rows == 1 ? "" : ", ", rows, offlineRate(model, rows, length));
+    std::printf("},\n");
   }
-  std::printf("  },\n  \"open\": {\n");
-  struct Case {
-    const char *name;
-    double share;
-    bool bursts;
-  } const cases[] = {{"poisson_50", 0.5, false},
-                     {"poisson_80", 0.8, false},
-                     {"bursts_50", 0.5, true},
-                     {"overload_300", 3, false}};
-  bool isFirst = true;
-  for (const Case &one : cases) {
-    if (rate * one.share > mostOffered)
-      continue;
-    std::printf("%s    \"%s\": {\n", std::exchange(isFirst, false) ? "" : ",\n", one.name);
-    for (const char *name : names) {
-      auto frontEnd = makeFrontEnd(name, model, settings);
-      OpenLoad load = {rate * one.share, arguments.seconds, one.bursts, arguments.lengths};
-      Outcome outcome = runOpen(*frontEnd, model, load);
-      writeOutcome(name, outcome, microsecondsOfBatch(frontEnd->stats()), name == names[3]);
-    }
-    std::printf("    }");
-  }
-  std::printf("\n  },\n  \"batch_us\": %.2f,\n  \"lengths\": %zu,\n", batchUs,
-              arguments.lengths.size());
-  writeSteady(model, settings, rate, arguments.seconds);
-  writeDeadlines(model, settings, rate, batchUs, arguments.seconds);
+  if (wanted("overhead"))
+    writeOverhead(model, length);
+  // The loads of the parts that follow are shares of this.
+  Capacity capacity = writeSaturated(model, arguments);
+  if (wanted("open"))
+    writeOpen(model, arguments, capacity.rate);
+  if (wanted("steady"))
+    writeSteady(model, settings, capacity.rate, arguments.seconds);
+  if (wanted("deadlines"))
+    writeDeadlines(model, settings, capacity.rate, capacity.batchUs, arguments.seconds);
   writeIdle(model, settings);
   std::printf("}\n");
   return 0;

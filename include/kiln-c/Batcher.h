@@ -251,8 +251,9 @@ KILN_INLINE kiln_status_t kiln_batcher_drain(kiln_batcher *batcher, uint64_t tim
 /* Refuses further requests (KILN_CLOSED), ends those that are under way, ends
  * the threads and frees the batcher. `how` is KILN_CLOSE_*. Other calls may be
  * under way only in other threads that wait; they return, and the batcher must
- * not be used after this has begun. KILN_BUSY, and nothing happens, from a
- * callback. NULL is allowed. Since 1.1. */
+ * not be used after this has begun, but for submitting while a request that was
+ * accepted has not ended. KILN_BUSY, and nothing happens, from a callback. NULL is
+ * allowed. Since 1.1. */
 KILN_INLINE kiln_status_t kiln_batcher_close(kiln_batcher *batcher, uint32_t how) {
   return batcher ? batcher->api->close(batcher, how) : KILN_OK;
 }

@@ -77,8 +77,8 @@ private:
   void runBatch(Lane &lane);
   void deliver(Lane &lane, uint32_t item, kiln_status_t status);
   void finishItem(Lane &lane, uint32_t item, Leaving &leaving);
-  /// That an idle worker stays awake, nanoseconds.
-  uint64_t spinTime() const;
+  /// That an idle worker stays awake, nanoseconds, when it is mostly idle so long.
+  uint64_t spinTime(uint64_t meanIdle) const;
   void takeIntake();
   /// The time at which no request had expired.
   uint64_t giveUpExpired();
@@ -174,6 +174,7 @@ private:
   FreeList freePlaces;
   Intake intake;
   Counter arrived, arrivedRows;
+  StampClock stamps;
   uint32_t underWay = 0;              ///< accepted and not completed
   uint32_t sleepers = 0, holders = 0; ///< workers that hold a batch open: holders
   uint32_t waking = 0;                ///< of both, woken and not yet here
@@ -190,13 +191,10 @@ private:
   std::atomic<uint32_t> numRunning{0}; ///< batches
   /// How many requests should wake a holder.
   std::atomic<int32_t> holdTarget{0};
-  /// Nanoseconds from one request to the next, lately; an idle worker stays awake for
-  /// short ones.
-  std::atomic<uint64_t> meanGap{0};
 
   alignas(64) Mutex lock;
-  Counter taken, takenRows;                 ///< may be read elsewhere
-  uint64_t intakeTime = 0, intakeCount = 0; ///< of the last look: when, and all so far
+  Counter taken, takenRows; ///< may be read elsewhere
+  uint64_t intakeCount = 0; ///< all that came so far, at the last look
   Scheduler scheduler;
   kiln_batcher_stats counts = {};
 };

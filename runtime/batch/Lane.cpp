@@ -120,13 +120,11 @@ bool Lane::gatherInputs() {
       continue;
     if (!prepareInput(i, like, batch.rows))
       return false;
-    uint64_t row = 0;
     Pieces pieces(like, axis); // all agree but for the rows
     for (uint32_t item = 0; item != batch.count; ++item) {
       const BatchItem &part = batch.items[item];
       copyPieces(pieces, part.rows, dataOf(part.request->inputs[i]), part.firstRow,
-                 part.request->rows, dataOf(inputs[i]), row, batch.rows);
-      row += part.rows;
+                 part.request->rows, dataOf(inputs[i]), part.batchRow, batch.rows);
     }
   }
   return true;
@@ -154,6 +152,7 @@ kiln_status_t Lane::runAlone(uint32_t item) {
   batch.items[0] = batch.items[item];
   batch.count = 1;
   batch.rows = batch.items[0].rows;
+  batch.items[0].batchRow = 0;
   return run();
 }
 
@@ -161,9 +160,7 @@ kiln_status_t Lane::deliver(uint32_t item) {
   const BatchItem &part = batch.items[item];
   if (wroteDirectly || !part.request->hasOutputs)
     return KILN_OK;
-  uint64_t row = 0;
-  for (uint32_t i = 0; i != item; ++i)
-    row += batch.items[i].rows;
+  uint64_t row = part.batchRow;
   for (uint32_t i = 0; i != numOutputs; ++i) {
     const DLTensor &from = results[i];
     const DLTensor &to = *part.request->outputs[i];
@@ -197,9 +194,7 @@ kiln_status_t Lane::deliver(uint32_t item) {
 
 const DLTensor *const *Lane::view(uint32_t item) {
   const BatchItem &part = batch.items[item];
-  int64_t row = 0;
-  for (uint32_t i = 0; i != item; ++i)
-    row += batch.items[i].rows;
+  int64_t row = part.batchRow;
   for (uint32_t i = 0; i != numOutputs; ++i) {
     const DLTensor &from = results[i];
     int32_t batchAxis = specs->outputs[i]->batch_axis;

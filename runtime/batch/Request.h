@@ -75,6 +75,27 @@ struct Request {
   }
 };
 
+/// The time of requests that come in one upon the other. Behind the door.
+class StampClock {
+public:
+  /// As nanoseconds(), or up to a microsecond earlier.
+  uint64_t read() {
+#ifdef __x86_64__
+    // The counter says for half the cost of the clock that hardly any time has passed. It
+    // runs at 1 to 5 GHz; one that jumps back looks as if much had.
+    constexpr uint64_t few = 1000;
+    uint64_t ticks = __builtin_ia32_rdtsc();
+    if (ticks - lastTicks < few)
+      return lastTime;
+    lastTicks = ticks;
+#endif
+    return lastTime = nanoseconds();
+  }
+
+private:
+  uint64_t lastTicks = 0, lastTime = 0;
+};
+
 /// Places that are free, the last one first. Behind the door.
 class FreeList {
 public:

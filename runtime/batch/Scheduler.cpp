@@ -111,7 +111,8 @@ void Scheduler::add(Request &request) {
   bucket.lastUse = request.arrival;
   ++numWaiting;
   if (bucket.lastArrival && request.arrival >= bucket.lastArrival) {
-    uint64_t gap = request.arrival - bucket.lastArrival;
+    // 0 would say that nothing is known.
+    uint64_t gap = std::max<uint64_t>(request.arrival - bucket.lastArrival, 1);
     // A pause says nothing of the rate within bursts, but that the last one ended.
     bucket.meanGap = bucket.meanGap ? (bucket.meanGap * 7 + gap) / 8 : gap;
   }
@@ -296,7 +297,8 @@ void Scheduler::fill(uint32_t index, uint64_t now, Batch &batch) {
         full = true;
         break;
       }
-      batch.items[batch.count++] = {request, request->rowsTaken, taken, false, KILN_OK};
+      batch.items[batch.count++] = {request,    request->rowsTaken, taken,
+                                    batch.rows, /*isLast=*/false,   KILN_OK};
       batch.rows += taken;
       // Not so many rows that one of them would be late for it.
       if (request->deadline != kForever && bucket.costs.predict(limit) > request->deadline - now)

@@ -25,6 +25,7 @@ struct BatchItem {
   Request *request;
   uint32_t firstRow; ///< of the request
   uint32_t rows;
+  uint32_t batchRow; ///< where they begin in the batch
   // After the run.
   bool isLast;          ///< the request is done
   kiln_status_t status; ///< of the request, then

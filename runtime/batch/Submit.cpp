@@ -129,7 +129,8 @@ struct Batcher::Submission {
   const kiln_submit_options &how;
   uint32_t rows;
   bool isSlow, willWait;
-  uint64_t arrival, deadline;
+  uint64_t arrival; ///< 0: now
+  uint64_t deadline;
 };
 
 kiln_status_t Batcher::submit(const DLTensor *const *inputs, uint32_t numGiven,
@@ -150,7 +151,8 @@ kiln_status_t Batcher::submit(const DLTensor *const *inputs, uint32_t numGiven,
     return status;
   if (closing.load(std::memory_order_relaxed))
     return KILN_CLOSED;
-  uint64_t now = nanoseconds();
+  // Who asks for neither is stamped on the way in.
+  uint64_t now = how.deadline_us || rowInterval ? nanoseconds() : 0;
   uint64_t deadline = how.deadline_us ? now + how.deadline_us * kNsPerUs : kForever;
   if (how.deadline_us && !admitDeadline(rows, now, deadline)) {
     refusedDeadline.fetch_add(1, std::memory_order_relaxed);
@@ -187,7 +189,7 @@ void Batcher::fillPlace(Request &request, const Submission &given) {
   request.priority = classes[given.how.priority];
   request.isSlow = given.isSlow;
   request.rows = given.rows;
-  request.arrival = given.arrival;
+  request.arrival = given.arrival ? given.arrival : stamps.read();
   request.deadline = given.deadline;
   request.callback = given.how.done;
   request.user = given.how.user;

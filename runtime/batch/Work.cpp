@@ -9,8 +9,12 @@
 #include "Cpu.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace kiln::rt {
+
+/// Nanoseconds that an idle worker stays awake at most, unless the options say so.
+static constexpr uint64_t kLongestSpin = 50 * kNsPerUs;
 
 void Batcher::ring(uint32_t wake) {
   bell.fetch_add(1, std::memory_order_seq_cst);
@@ -56,22 +60,33 @@ void Batcher::wakeWorker() {
 }
 
 void Batcher::workerLoop(uint32_t index) {
-  uint64_t idleSince = nanoseconds();
+  // How long this worker is idle at a time, lately. The mean gap of requests would not
+  // do: those that come in bursts are close, and yet no burst follows soon.
+  uint64_t idleSince = nanoseconds(), meanIdle = 0;
+  bool wasIdle = false;
   for (;;) {
     uint32_t seen = bell.load(std::memory_order_seq_cst);
     uint64_t until = kForever;
     Served served = Served::Busy;
+    uint64_t picked = 0;
     if (Lane *lane = takeLane(index)) {
       served = serve(*lane, /*mayHold=*/true, until);
+      picked = lane->batch.picked;
       lane->release();
     }
     if (served == Served::Ran) {
+      if (std::exchange(wasIdle, false)) {
+        // A long pause is told from a short one, and no more.
+        uint64_t spell = std::min(picked - idleSince, 2 * kLongestSpin);
+        meanIdle = meanIdle ? (meanIdle * 7 + spell) / 8 : spell;
+      }
       idleSince = nanoseconds();
       continue;
     }
+    wasIdle = true;
     if (served != Served::Hold && stopping.load(std::memory_order_seq_cst))
       return;
-    if (served != Served::Hold && nanoseconds() - idleSince < spinTime()) {
+    if (served != Served::Hold && nanoseconds() - idleSince < spinTime(meanIdle)) {
       for (int i = 0; i != 16 && waitingCount() <= 0; ++i)
         pauseCpu();
       continue;
@@ -80,13 +95,11 @@ void Batcher::workerLoop(uint32_t index) {
   }
 }
 
-uint64_t Batcher::spinTime() const {
+uint64_t Batcher::spinTime(uint64_t meanIdle) const {
   if (options.spin_us || !staysAwake)
     return options.spin_us * kNsPerUs;
-  // Four mean gaps: of requests that come at random, one in fifty takes longer.
-  constexpr uint64_t worthIt = 50 * kNsPerUs, gaps = 4;
-  uint64_t gap = meanGap.load(std::memory_order_relaxed);
-  return gap && gap < worthIt ? std::min(gaps * gap, worthIt) : 0;
+  // Of pauses that end at random, one in fifty is longer than four mean ones.
+  return meanIdle && meanIdle < kLongestSpin ? std::min(4 * meanIdle, kLongestSpin) : 0;
 }
 
 /// Sleeps until the bell is not what it was, or something came: for a holder,
@@ -129,8 +142,7 @@ bool Batcher::hasFreeLane() const {
 }
 
 void Batcher::takeIntake() {
-  uint64_t came = arrived.get() - intakeCount;
-  if (!came)
+  if (arrived.get() == intakeCount)
     return;
   Request *request;
   {
@@ -138,18 +150,11 @@ void Batcher::takeIntake() {
     request = intake.takeAll();
     intakeCount = arrived.get();
   }
-  uint64_t last = 0;
   while (request) {
     Request *next = request->next;
-    last = std::max(last, request->arrival);
     scheduler.add(*request);
     request = next;
   }
-  if (intakeTime && last > intakeTime) {
-    uint64_t gap = (last - intakeTime) / came, mean = meanGap.load(std::memory_order_relaxed);
-    meanGap.store(mean ? (mean * 7 + gap) / 8 : gap, std::memory_order_relaxed);
-  }
-  intakeTime = std::max(intakeTime, last);
   counts.waiting_peak = std::max(counts.waiting_peak, scheduler.waiting());
 }
 
