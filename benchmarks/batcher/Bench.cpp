@@ -40,7 +40,7 @@ namespace {
 
 /// Requests a second: more than one generator can send on time would measure the
 /// generator.
-constexpr double mostOffered = 400000;
+constexpr double mostOffered = 600000;
 
 struct Arguments {
   const char *artefact = nullptr, *only = nullptr;
@@ -178,7 +178,7 @@ void writeDeadlines(const Model &model, Settings settings, double saturated, dou
 
 void writeIdle(const Model &model, const Settings &settings) {
   auto frontEnd = makeFrontEnd("kiln", model, settings);
-  runClosed(*frontEnd, model, 4, 0.05, 1);
+  runClosed(*frontEnd, model, 4, 0.05, {1});
   auto cpu = [] {
     rusage usage;
     getrusage(RUSAGE_SELF, &usage);
@@ -232,7 +232,7 @@ Capacity writeSaturated(const Model &model, const Arguments &arguments) {
   std::printf("  \"saturated\": {\n");
   writeRounds(
       model, arguments.settings, arguments.seconds, [&](FrontEnd &frontEnd, double seconds) {
-        Outcome outcome = runClosed(frontEnd, model, 64, seconds, arguments.lengths.front());
+        Outcome outcome = runClosed(frontEnd, model, 64, seconds, arguments.lengths);
         if (kiln_batcher_stats stats = frontEnd.stats(); stats.batches)
           seen.push_back({outcome.goodput, double(stats.busy_ns) / double(stats.batches) / 1000});
         return outcome;

@@ -117,13 +117,13 @@ Outcome runOpen(FrontEnd &frontEnd, const Model &model, const OpenLoad &load) {
 }
 
 Outcome runClosed(FrontEnd &frontEnd, const Model &model, uint32_t clients, double seconds,
-                  int64_t length) {
+                  const std::vector<int64_t> &lengths) {
   Recorder recorder(20000000);
   std::atomic<bool> stop{false};
   std::atomic<uint64_t> sent{0};
   std::vector<std::unique_ptr<Request>> requests;
   for (uint32_t i = 0; i != clients; ++i) {
-    requests.push_back(std::make_unique<Request>(model, length));
+    requests.push_back(std::make_unique<Request>(model, lengths[i % lengths.size()]));
     requests.back()->done = [&](Request &self, kiln_status_t status) {
       recorder.note(self.due, status);
       if (stop.load(std::memory_order_relaxed))

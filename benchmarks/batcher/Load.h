@@ -31,7 +31,7 @@ Outcome runOpen(FrontEnd &frontEnd, const Model &model, const OpenLoad &load);
 
 /// `clients` requests under way at any time, each sent again when it is done.
 Outcome runClosed(FrontEnd &frontEnd, const Model &model, uint32_t clients, double seconds,
-                  int64_t length);
+                  const std::vector<int64_t> &lengths);
 
 double percentile(std::vector<float> &values, double p);
 
