@@ -55,7 +55,7 @@ enum {
    * 4 ... are timed at the start, on zeros, when all other dims are known. */
   KILN_BATCHER_NO_TRIAL_RUNS = 4u,
   /* With spin_us 0, an idle worker sleeps at once. Else it stays awake for up to 50 us
-   * where the next request is due before a sleeper could be woken, and a CPU is left
+   * where its pauses are so short that a sleeper would be woken late, and a CPU is left
    * for others. Since 1.2. */
   KILN_BATCHER_NO_SPIN = 8u,
 };
