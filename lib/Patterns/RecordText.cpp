@@ -124,8 +124,6 @@ class PlaceFinder {
 public:
   explicit PlaceFinder(StringRef text) : text(text) {}
 
-  /// Where the member is that `path` (measurements[0].error) names; the innermost
-  /// that holds it where it is missing.
   size_t find(StringRef path) {
     std::string parts = llvm::join(llvm::split(path, '['), ".");
     llvm::erase(parts, ']');
@@ -186,6 +184,13 @@ private:
   size_t at = 0;
 };
 
+} // namespace
+
+size_t kiln::placeInRecord(StringRef text, StringRef member) {
+  return PlaceFinder(text).find(member);
+}
+
+namespace {
 /// Keeps the first fault and where it is.
 struct Faults {
   std::string first, place;
@@ -417,6 +422,6 @@ llvm::Expected<RuleRecord> kiln::parseRecord(StringRef text) {
     record.digest = members.text("digest");
   }
   if (!faults.first.empty())
-    return llvm::make_error<RecordError>(faults.first, PlaceFinder(text).find(faults.place));
+    return llvm::make_error<RecordError>(faults.first, placeInRecord(text, faults.place));
   return record;
 }

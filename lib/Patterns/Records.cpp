@@ -220,25 +220,22 @@ bool RecordLibrary::addFolder(StringRef folder, kiln::DiagnosticEngine &diags) {
   return !error;
 }
 
+/// Says where in a file a fault is, and shows it.
+static void showPlace(kiln::Diagnostic &diag, StringRef file, StringRef text, size_t offset) {
+  StringRef before = text.take_front(offset);
+  size_t start = before.rfind('\n') + 1, column = offset - start;
+  // Measurements are long lines: what is around the place is shown.
+  size_t shown = column > lineAroundPlace ? column - lineAroundPlace : 0;
+  StringRef line = text.drop_front(start).split('\n').first.drop_front(shown);
+  diag.inFile(
+      (file + ":" + llvm::Twine(before.count('\n') + 1) + ":" + llvm::Twine(column + 1)).str());
+  diag.note(printable(line.take_front(2 * lineAroundPlace)));
+  diag.note(std::string(column - shown, ' ') + "^");
+}
+
 std::optional<RuleRecord> RecordLibrary::read(StringRef rule, StringRef device,
                                               const Source &source,
                                               kiln::DiagnosticEngine &diags) const {
-  auto unusable = [&](StringRef why) {
-    diags.report(Diag::RecordUnusable, why).inFile(source.file);
-    return std::nullopt;
-  };
-  auto unusableAt = [&](const std::string &why, StringRef text, size_t offset) {
-    StringRef before = text.take_front(offset);
-    size_t start = before.rfind('\n') + 1, column = offset - start;
-    // Measurements are long lines: what is around the place is shown.
-    size_t shown = column > lineAroundPlace ? column - lineAroundPlace : 0;
-    StringRef line = text.drop_front(start).split('\n').first.drop_front(shown);
-    auto &diag = diags.report(Diag::RecordUnusable, why);
-    diag.inFile(source.file + ":" + std::to_string(before.count('\n') + 1) + ":" +
-                std::to_string(column + 1));
-    diag.note(printable(line.take_front(2 * lineAroundPlace)));
-    diag.note(std::string(column - shown, ' ') + "^");
-  };
   std::unique_ptr<llvm::MemoryBuffer> buffer;
   StringRef text;
   if (source.text) {
@@ -246,27 +243,35 @@ std::optional<RuleRecord> RecordLibrary::read(StringRef rule, StringRef device,
   } else {
     std::string why;
     buffer = readSmallFile(source.file, largestRecord, why);
-    if (!buffer)
-      return unusable(why);
+    if (!buffer) {
+      diags.report(Diag::RecordUnusable, why).inFile(source.file);
+      return std::nullopt;
+    }
     text = buffer->getBuffer();
   }
   auto record = parseRecord(text);
   if (!record) {
     llvm::handleAllErrors(record.takeError(), [&](const RecordError &error) {
-      unusableAt(error.message(), text, error.offset());
+      auto &diag = diags.report(Diag::RecordUnusable, error.message());
+      showPlace(diag, source.file, text, error.offset());
     });
     return std::nullopt;
   }
-  record->file = source.file;
-  if (!isAsWritten(*record)) {
-    diags.report(Diag::RecordEdited).inFile(source.file);
+  auto unused = [&](kiln::Diagnostic &diag, StringRef member) {
+    showPlace(diag, source.file, text, placeInRecord(text, member));
     return std::nullopt;
-  }
+  };
+  record->file = source.file;
+  if (!isAsWritten(*record))
+    return unused(diags.report(Diag::RecordEdited), "digest");
   if (record->rule != rule)
-    return unusable("it is of rule '" + record->rule + "', and its name is another one's");
+    return unused(diags.report(Diag::RecordUnusable, "it is of rule '" + record->rule +
+                                                         "', and its name is another one's"),
+                  "rule");
   if (record->device.slug != device)
-    return unusable("it is of device '" + record->device.slug +
-                    "', and its folder is another one's");
+    return unused(diags.report(Diag::RecordUnusable, "it is of device '" + record->device.slug +
+                                                         "', and its folder is another one's"),
+                  "device.slug");
   return std::move(*record);
 }
 

@@ -19,6 +19,7 @@
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 #include "llvm/Support/raw_ostream.h"
+#include <cstdlib>
 #include <set>
 
 using namespace mlir;
@@ -127,12 +128,13 @@ RuleCompiler::~RuleCompiler() {
 bool RuleCompiler::findTool() {
   if (!tool.empty())
     return true;
-  // The one of the LLVM that Kiln was built with, else one on the PATH.
-  const StringRef builtWith[] = {KILN_LLVM_TOOLS};
+  // Of the LLVM that is named or else that Kiln was built with, else on the PATH.
+  const char *named = std::getenv("KILN_LLVM_TOOLS");
+  const StringRef folder[] = {named ? named : KILN_LLVM_TOOLS};
   for (StringRef name : {"mlir-pdll", "mlir-pdll-22"})
     for (bool anywhere : {false, true})
-      if (auto found = llvm::sys::findProgramByName(
-              name, anywhere ? ArrayRef<StringRef>() : ArrayRef<StringRef>(builtWith))) {
+      if (auto found = llvm::sys::findProgramByName(name, anywhere ? ArrayRef<StringRef>()
+                                                                   : ArrayRef<StringRef>(folder))) {
         tool = *found;
         return true;
       }

@@ -252,7 +252,19 @@ TEST(Records, WhatCannotBeUsedIsAWarningOnce) {
   EXPECT_EQ(diags.all()[0].diag, Diag::RecordUnusable);
   EXPECT_NE(diags.all()[0].message.find("of device 'amd-zen4-avx512'"), std::string::npos);
   EXPECT_EQ(diags.all()[2].diag, Diag::RecordEdited);
-  EXPECT_NE(diags.all()[2].file.find("edited.json"), std::string::npos);
+  // Each with its place, and the line that a caret points into.
+  const std::pair<const char *, const char *> places[] = {
+      {"intel-skylake-avx2/add_relu.json:4:21", "\"amd-zen4-avx512\""},
+      {"broken.json:1:12", ""},
+      {"edited.json:", "\"sha256:"},
+      {"renamed.json:3:10", "\"add_relu\""}};
+  for (auto [diag, place] : llvm::zip_equal(diags.all(), places)) {
+    EXPECT_NE(diag.file.find(place.first), std::string::npos) << diag.file;
+    ASSERT_EQ(diag.notes.size(), 2u);
+    llvm::StringRef line = diag.notes[0], caret = diag.notes[1];
+    EXPECT_EQ(caret.ltrim(' '), "^");
+    EXPECT_TRUE(line.drop_front(caret.size() - 1).starts_with(place.second)) << line.str();
+  }
   EXPECT_FALSE(diags.hasErrors()) << "compilation goes on";
 }
 

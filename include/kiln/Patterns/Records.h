@@ -154,6 +154,10 @@ private:
 /// digest.
 /// Fails with a RecordError.
 llvm::Expected<RuleRecord> parseRecord(llvm::StringRef text);
+/// Where a member is in a record's text, in bytes: of its value, by a path as
+/// errors name it (measurements[2].fused_ns); where it is missing, of what lacks
+/// it. The text is JSON.
+size_t placeInRecord(llvm::StringRef text, llvm::StringRef member);
 /// The digest is that of what the record says.
 bool isAsWritten(const RuleRecord &record);
 
