@@ -42,7 +42,7 @@ public:
   void emit();
 
 private:
-  enum class Mask { None, OfKeys, Full };
+  enum class Mask { None, OfKeys, Full, FullOfBool };
   /// Rows of an operand: row r's element e at base + r * stride + e * step.
   struct Rows {
     Value memref, base, stride, step;
@@ -57,7 +57,14 @@ private:
   Rows rowsAt(Value operand, const std::optional<StridedInput> &input, Value packed,
               const Expr &width, Value from, Value count);
   void loadMask(Value from, Value count);
+  void loadBits(Value from, Value count);
   Value maskElement(ElementBuilder &e, Value query, Value key);
+  /// Of the first vector of queries' bits.
+  Value bitsAt(Value column, Value key) {
+    return math.add(math.mul(math.div(column, k.index(scoreTile.lanes)), keyRows()), key);
+  }
+  /// The last tile of a block may compute rows that do not exist.
+  int64_t keyRows() const { return blockKeys + scoreTile.rows; }
 
   void emitScores(int64_t height, Value key, Value valid, Value column, const Rows &keys);
   void toWeights(Value column, Value count);
@@ -96,7 +103,7 @@ private:
   Mask maskKind = Mask::None;
 
   // Scratch.
-  Value packedQ, packedK, packedV, scores, maskRow, sums, top, total, factor;
+  Value packedQ, packedK, packedV, scores, maskRow, maskBits, sums, top, total, factor;
   // The unit at hand.
   Value batch, head, group, firstQuery, queryCount;
 };
@@ -129,7 +136,9 @@ AttentionEmitter::AttentionEmitter(KernelBuilder &k, const AttentionSpec &spec)
   if (spec.mask) {
     Shape mask = shapeOf(spec.mask);
     bool ofKeys = mask.size() < 2 || mask[mask.size() - 2].isConstant(1);
-    maskKind = ofKeys ? Mask::OfKeys : Mask::Full;
+    maskKind = ofKeys                                  ? Mask::OfKeys
+               : elementTypeOf(spec.mask).isInteger(1) ? Mask::FullOfBool
+                                                       : Mask::Full;
   }
 }
 
@@ -138,27 +147,29 @@ AttentionEmitter::AttentionEmitter(KernelBuilder &k, const AttentionSpec &spec)
 //===----------------------------------------------------------------------===//
 
 void AttentionEmitter::reserve() {
-  SmallVector<std::tuple<Value *, Expr, Expr>> parts;
-  auto add = [&](Value &buffer, const Expr &count) {
-    parts.emplace_back(&buffer, k.reserveScratch(count * Expr(acc.getIntOrFloatBitWidth() / 8)),
-                       count);
+  SmallVector<std::tuple<Value *, Expr, Expr, Type>> parts;
+  auto add = [&](Value &buffer, const Expr &count, Type of = {}) {
+    of = of ? of : acc;
+    parts.emplace_back(&buffer, k.reserveScratch(count * Expr(of.getIntOrFloatBitWidth() / 8)),
+                       count, of);
   };
-  // The last tile of a block may compute rows that do not exist.
-  Expr keyRows = blockKeys + scoreTile.rows, queryRows = blockQueries + valueTile.rows;
+  Expr queryRows = blockQueries + valueTile.rows;
   add(packedQ, queries[3] * Expr(blockQueries));
-  add(scores, keyRows * Expr(blockQueries) + Expr(valueTile.rows));
+  add(scores, Expr(keyRows() * blockQueries + valueTile.rows));
   add(sums, queryRows * paddedWidth);
   add(top, blockQueries);
   add(total, blockQueries);
   add(factor, queryRows);
   if (maskKind == Mask::OfKeys)
-    add(maskRow, keyRows);
+    add(maskRow, keyRows());
+  if (maskKind == Mask::FullOfBool)
+    add(maskBits, blockQueries / scoreTile.lanes * keyRows(), k.b.getI32Type());
   if (!directK)
     add(packedK, keys[3] * Expr(blockKeys));
   if (!directV)
     add(packedV, paddedWidth * Expr(blockKeys));
-  for (auto &[buffer, offset, count] : parts)
-    *buffer = k.scratchBuffer(offset, count, acc);
+  for (auto &[buffer, offset, count, of] : parts)
+    *buffer = k.scratchBuffer(offset, count, of);
 }
 
 void AttentionEmitter::emit() {
@@ -280,51 +291,59 @@ AttentionEmitter::Rows AttentionEmitter::rowsAt(Value operand,
   return {packed, k.index(0), k.size(width), k.index(1)};
 }
 
-/// Masks of bool are 1 where scores stay.
+/// Bool where it goes into bits, else of the sums' type: 1 where scores stay.
 Value AttentionEmitter::maskElement(ElementBuilder &e, Value query, Value key) {
   Value element = e.broadcastElement(spec.mask, {batch, head, query, key}, scoreShape);
   Type from = elementTypeOf(spec.mask);
   if (!from.isInteger(1))
     return e.convert(element, from, acc);
-  return e.select(element, e.constant(acc, 1), e.constant(acc, 0));
+  return maskKind == Mask::FullOfBool ? element
+                                      : e.select(element, e.constant(acc, 1), e.constant(acc, 0));
 }
 
 /// Puts this block's mask where scores read it: by keys into a row of its own,
-/// a full one where the scores will be.
+/// a full one where the scores will be, of bool as bits.
 void AttentionEmitter::loadMask(Value from, Value count) {
   if (maskKind == Mask::OfKeys) {
     Buffer target{maskRow, acc, {k.index(blockKeys)}};
     k.vectorLoop(k.index(0), count, scoreTile.lanes, [&](ElementBuilder &e, Value key) {
       e.store(e.splat(maskElement(e, k.index(0), e.add(from, key))), target, {key});
     });
+  } else if (maskKind == Mask::Full) {
+    Buffer target{scores, acc, {count, k.index(blockQueries)}};
+    packPanel(
+        k, target, acc, queryCount,
+        [&](ElementBuilder &e, Value key, Value query) {
+          return maskElement(e, e.add(firstQuery, query), e.add(from, key));
+        },
+        std::nullopt, /*pulledAlongK=*/true);
+  } else if (maskKind == Mask::FullOfBool) {
+    loadBits(from, count);
   }
-  if (maskKind != Mask::Full)
-    return;
-  Buffer target{scores, acc, {count, k.index(blockQueries)}};
-  std::optional<StridedColumns> strided;
-  Shape mask = shapeOf(spec.mask);
-  size_t lead = scoreShape.size() - mask.size();
-  Type maskType = elementTypeOf(spec.mask);
-  if (auto input = isa<FloatType>(maskType) ? stridedInput(k, spec.mask) : std::nullopt) {
-    Value index[] = {batch, head, firstQuery, from};
-    Value base = k.size(input->offset);
-    bool known = true;
-    for (auto [d, dim] : llvm::enumerate(mask)) {
-      known &= dim == scoreShape[lead + d] || (dim.isConstant(1) && d + 2 < mask.size());
-      if (!dim.isConstant(1))
-        base = math.add(base, math.mul(index[lead + d], k.size(input->strides[d])));
-    }
-    if (known)
-      strided = StridedColumns{input->buffer->memref, base, k.size(input->strides.back()),
-                               k.size(input->strides[mask.size() - 2])};
-  }
-  // What is copied has the mask's type, what is pulled the sums'.
-  packPanel(
-      k, target, strided ? maskType : acc, queryCount,
-      [&](ElementBuilder &e, Value key, Value query) {
-        return maskElement(e, e.add(firstQuery, query), math.add(from, key));
-      },
-      strided);
+}
+
+/// Bit i of a word is query i's of a vector of queries. Words of neighbouring keys
+/// are made at once, as masks have them: nothing is transposed.
+void AttentionEmitter::loadBits(Value from, Value count) {
+  k.loop(k.index(0), queryCount, scoreTile.lanes, [&](Value column) {
+    Value end = math.min(math.add(column, scoreTile.lanes), queryCount);
+    Type word = k.b.getI32Type();
+    Buffer target{maskBits, word, {k.index(blockQueries / scoreTile.lanes * keyRows())}};
+    k.vectorLoop(k.index(0), count, scoreTile.lanes, [&](ElementBuilder &e, Value key) {
+      Value init[] = {e.splat(e.intConstant(word, 0)), e.intConstant(word, 1)};
+      auto words = e.loop(column, end, init, [&](Value query, ValueRange carried) {
+        Value seen = maskElement(e, e.add(firstQuery, query), e.add(from, key));
+        Value bit = e.select(seen, carried[1], e.intConstant(word, 0));
+        Value pair[] = {carried[0], bit};
+        e.unify(pair);
+        Value one = e.intConstant(word, 1);
+        return SmallVector<Value>{arith::OrIOp::create(k.b, k.loc, pair[0], pair[1]),
+                                  arith::ShLIOp::create(k.b, k.loc, carried[1], one)};
+      });
+      Value at = e.add(bitsAt(column, k.index(0)), key);
+      e.store(words.front(), target, {at});
+    });
+  });
 }
 
 //===----------------------------------------------------------------------===//
@@ -354,6 +373,15 @@ void AttentionEmitter::emitScores(int64_t height, Value key, Value valid, Value 
       });
   double lowest = -std::numeric_limits<double>::infinity();
   bool isBool = spec.mask && elementTypeOf(spec.mask).isInteger(1);
+  auto seen = [&](Value row, Value from) -> Value {
+    Type bit = k.b.getI1Type();
+    Value word = memref::LoadOp::create(k.b, k.loc, maskBits, bitsAt(from, row));
+    word = arith::TruncIOp::create(k.b, k.loc,
+                                   k.b.getIntegerType(static_cast<unsigned>(tile.lanes)), word);
+    Value bits =
+        vector::BroadcastOp::create(k.b, k.loc, VectorType::get({1}, word.getType()), word);
+    return vector::BitCastOp::create(k.b, k.loc, VectorType::get({tile.lanes}, bit), bits);
+  };
   SmallVector<Value> most(static_cast<size_t>(tile.vectors));
   for (int64_t r = 0; r < height; ++r) {
     Value row = math.add(key, r);
@@ -363,7 +391,9 @@ void AttentionEmitter::emitScores(int64_t height, Value key, Value valid, Value 
     for (int64_t v = 0; v < tile.vectors; ++v) {
       Value at = math.add(math.add(math.mul(row, blockQueries), column), v * tile.lanes);
       Num score = num(products[r * tile.vectors + v]) * spec.scale;
-      if (spec.mask) {
+      if (maskKind == Mask::FullOfBool) {
+        score = num(seen(row, math.add(column, v * tile.lanes))).select(score, number(spec.fill));
+      } else if (spec.mask) {
         Num mask = num(maskKind == Mask::Full ? load(scores, at) : rowMask);
         score = isBool ? (mask > 0).select(score, number(spec.fill)) : score + mask;
       }

@@ -36,12 +36,13 @@ static void transposeSquare(KernelBuilder &k, MutableArrayRef<Value> rows) {
 namespace {
 class PanelPacker {
 public:
-  PanelPacker(KernelBuilder &k, const Buffer &target, Type type, const StridedColumns *strided)
-      : k(k), math(k.b, k.loc), target(target), type(type), strided(strided),
+  PanelPacker(KernelBuilder &k, const Buffer &target, Type type, PanelElement element,
+              const StridedColumns *strided)
+      : k(k), math(k.b, k.loc), target(target), type(type), element(element), strided(strided),
         lanes(k.target.lanes(target.elementType)) {}
 
   void byTransposing(Value validColumns);
-  void byRows(Value validColumns, PanelElement element);
+  void byRows(Value validColumns);
   void zeroFrom(Value column);
 
 private:
@@ -64,53 +65,55 @@ private:
     return vector::LoadOp::create(k.b, k.loc, cast<VectorType>(stored(count)), strided->memref,
                                   position(at, column));
   }
+  /// The element, or lanes along the consecutive index, which lie side by side.
+  Value get(ElementBuilder &e, Value at, Value column) {
+    return strided ? load(at, column, e.lanes) : element(e, at, column);
+  }
 
   KernelBuilder &k;
   IndexMath math;
   const Buffer &target;
   Type type;
+  PanelElement element;
   const StridedColumns *strided;
   int64_t lanes;
 };
 } // namespace
 
-/// Neighbours lie along k: whole squares through registers, the rest by single
-/// elements.
+/// Neighbours lie along k: whole squares through registers, the rest element by
+/// element.
 void PanelPacker::byTransposing(Value validColumns) {
   Value from = k.index(0), step = k.index(lanes);
   Value wholeColumns = math.sub(validColumns, math.rem(validColumns, step));
-  Value wholeDepth = math.sub(depth(), math.rem(depth(), step));
-  auto single = [&](Value at, Value column) {
-    ElementBuilder e = k.elements();
-    store(e, load(at, column, 1), at, column);
-  };
   k.loop(from, wholeColumns, lanes, [&](Value column) {
-    k.loop(from, wholeDepth, lanes, [&](Value at) {
+    k.vectorLoop(from, depth(), lanes, [&](ElementBuilder &e, Value at) {
+      if (e.lanes < lanes)
+        return k.loop(from, step, 1, [&](Value i) {
+          Value here = math.add(column, i);
+          store(e, get(e, at, here), at, here);
+        });
       SmallVector<Value, 16> rows;
       for (int64_t i = 0; i < lanes; ++i)
-        rows.push_back(k.elements(lanes).convert(load(at, math.add(column, i), lanes), type,
-                                                 target.elementType));
+        rows.push_back(
+            e.splat(e.convert(get(e, at, math.add(column, i)), type, target.elementType)));
       transposeSquare(k, rows);
       for (int64_t i = 0; i < lanes; ++i)
         vector::StoreOp::create(k.b, k.loc, rows[i], target.memref,
                                 ValueRange{math.add(math.mul(math.add(at, i), width()), column)});
     });
-    k.loop(wholeDepth, depth(), 1, [&](Value at) {
-      k.loop(from, step, 1, [&](Value i) { single(at, math.add(column, i)); });
-    });
   });
-  k.loop(wholeColumns, validColumns, 1,
-         [&](Value column) { k.loop(from, depth(), 1, [&](Value at) { single(at, column); }); });
+  k.loop(wholeColumns, validColumns, 1, [&](Value column) {
+    k.vectorLoop(from, depth(), lanes,
+                 [&](ElementBuilder &e, Value at) { store(e, get(e, at, column), at, column); });
+  });
 }
 
-void PanelPacker::byRows(Value validColumns, PanelElement element) {
-  bool contiguous = strided && math.constantOf(strided->columnStride) == 1;
+void PanelPacker::byRows(Value validColumns) {
+  bool contiguous = !strided || math.constantOf(strided->columnStride) == 1;
   k.loop(k.index(0), depth(), 1, [&](Value at) {
     k.vectorLoop(k.index(0), validColumns, lanes, [&](ElementBuilder &e, Value column) {
-      if (!strided)
-        return store(e, element(e, at, column), at, column);
       if (contiguous || e.lanes == 1)
-        return store(e, load(at, column, e.lanes), at, column);
+        return store(e, get(e, at, column), at, column);
       SmallVector<Value> parts;
       for (int64_t lane = 0; lane < e.lanes; ++lane)
         parts.push_back(load(at, math.add(column, lane), 1));
@@ -130,14 +133,16 @@ void PanelPacker::zeroFrom(Value column) {
 }
 
 void contraction::packPanel(KernelBuilder &k, const Buffer &target, Type type, Value validColumns,
-                            PanelElement element, const std::optional<StridedColumns> &strided) {
-  PanelPacker packer(k, target, type, strided ? &*strided : nullptr);
-  bool alongK = strided && IndexMath::constantOf(strided->kStride) == 1 &&
-                IndexMath::constantOf(strided->columnStride) != 1;
+                            PanelElement element, const std::optional<StridedColumns> &strided,
+                            bool pulledAlongK) {
+  PanelPacker packer(k, target, type, element, strided ? &*strided : nullptr);
+  bool alongK = strided ? IndexMath::constantOf(strided->kStride) == 1 &&
+                              IndexMath::constantOf(strided->columnStride) != 1
+                        : pulledAlongK;
   if (alongK)
     packer.byTransposing(validColumns);
   else
-    packer.byRows(validColumns, element);
+    packer.byRows(validColumns);
   k.branch(
       arith::CmpIOp::create(k.b, k.loc, arith::CmpIPredicate::slt, validColumns, target.sizes[1]),
       [&] { packer.zeroFrom(validColumns); });

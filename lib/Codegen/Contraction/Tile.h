@@ -128,9 +128,10 @@ using PanelElement =
     llvm::function_ref<mlir::Value(ElementBuilder &e, mlir::Value k, mlir::Value column)>;
 /// Fills a panel [k][column] of sums' type with the first columns of B, whose
 /// elements are of `type`, and zeros: by copying when B lies in memory, else
-/// element by element.
+/// element by element, whose neighbours are columns or, `pulledAlongK`, along k.
 void packPanel(KernelBuilder &k, const Buffer &target, mlir::Type type, mlir::Value validColumns,
-               PanelElement element, const std::optional<StridedColumns> &strided);
+               PanelElement element, const std::optional<StridedColumns> &strided,
+               bool pulledAlongK = false);
 
 /// Calls `body` for the tiles of blocks [from, to) of `blocks`, among which the
 /// whole tiles are shared out; the rest belongs to the last block.
