@@ -85,7 +85,8 @@ TEST(Attention, Masks) {
   ParityOptions options;
   options.sizes = {1, 9, 50, 130};
   std::vector<std::vector<std::string>> shapes = {
-      {"s1"}, {"2", "1", "1", "s1"}, {"s0", "1"}, {"3", "s0", "s1"}, {"2", "1", "s0", "s1"}};
+      {"s1"},      {"s0", "s1"},      {"2", "1", "1", "s1"},
+      {"s0", "1"}, {"3", "s0", "s1"}, {"2", "1", "s0", "s1"}};
   for (const auto &shape : shapes) {
     Case c;
     c.mask = shape;
@@ -94,6 +95,40 @@ TEST(Attention, Masks) {
     c.attributes = "fill = -1.0 : f64";
     check(c, options);
   }
+}
+
+/// What makes the mask is part of the kernel, and what does not lie along
+/// keys comes element by element.
+TEST(Attention, MasksMadeInTheKernel) {
+  ParityOptions options;
+  options.sizes = {1, 9, 50, 130};
+  options.tolerance = 1e-5;
+  auto text = [](llvm::StringRef mask, llvm::StringRef made, llvm::StringRef element,
+                 llvm::StringRef attributes) {
+    return llvm::formatv(R"mlir(
+      func.func @f(%q: tensor<2x?x3x8xf32, #kiln.dims<"s0">>, %k: tensor<2x?x3x8xf32, #kiln.dims<"s1">>, %v: tensor<2x?x3x16xf32, #kiln.dims<"s1">>, %a: {0}, %b: {0})
+          -> tensor<2x?x3x16xf32, #kiln.dims<"s0">> {{
+        {1}
+        %y = kiln.attention %q, %k, %v, %m {{scale = 0.25 : f64{3}} : (tensor<2x?x3x8xf32, #kiln.dims<"s0">>, tensor<2x?x3x8xf32, #kiln.dims<"s1">>, tensor<2x?x3x16xf32, #kiln.dims<"s1">>, {2}) -> tensor<2x?x3x16xf32, #kiln.dims<"s0">>
+        return %y : tensor<2x?x3x16xf32, #kiln.dims<"s0">>
+      })mlir",
+                         mask, made, element, attributes)
+        .str();
+  };
+  std::string floats = tensorText({"2", "3", "s0", "s1"}, "f32");
+  std::string bools = tensorText({"s0", "s1"}, "i1");
+  std::string turned = tensorText({"3", "2", "s1", "s0"}, "f32");
+  auto binary = [](llvm::StringRef op, llvm::StringRef type) {
+    return llvm::formatv("%m = kiln.{0} %a, %b : ({1}, {1}) -> {1}", op, type).str();
+  };
+  expectParity(text(floats, binary("add", floats), floats, ""), options);
+  expectParity(text(bools, binary("or", bools), bools, ", fill = -1.0 : f64"), options);
+  std::string transposed =
+      llvm::formatv("%t = kiln.add %a, %b : ({0}, {0}) -> {0}\n"
+                    "%m = kiln.transpose %t {{permutation = array<i64: 1, 0, 3, 2>} : ({0}) -> {1}",
+                    turned, floats)
+          .str();
+  expectParity(text(turned, transposed, floats, ""), options);
 }
 
 /// Whether a dim of the mask is broadcast is known at run time only.
@@ -105,6 +140,17 @@ TEST(Attention, MaskBroadcastAtRunTime) {
   c.mask = {"1", "1", "s2", "s1"};
   ParityOptions options;
   options.symbolValues = {{"s0", {5, 5}}, {"s1", {9, 9}}, {"s2", {1, 5}}};
+  check(c, options);
+  c.maskElement = "i1";
+  c.attributes = "fill = -1.0 : f64";
+  check(c, options);
+  // Of keys: lanes along them give up.
+  c.rows = "s1";
+  c.keys = "bcast(s0, s2)";
+  c.mask = {"1", "1", "s1", "s2"};
+  check(c, options);
+  c.maskElement = "f32";
+  c.attributes = "";
   check(c, options);
 }
 

@@ -59,10 +59,11 @@ private:
   void loadMask(Value from, Value count);
   void loadBits(Value from, Value count);
   Value maskElement(ElementBuilder &e, Value query, Value key);
-  /// Of the first vector of queries' bits.
-  Value bitsAt(Value column, Value key) {
-    return math.add(math.mul(math.div(column, k.index(scoreTile.lanes)), keyRows()), key);
+  Value loadSeen(Value column, Value key);
+  Buffer bits() {
+    return {maskBits, k.b.getI32Type(), {k.index(vectorsOfQueries()), k.index(keyRows())}};
   }
+  int64_t vectorsOfQueries() const { return blockQueries / scoreTile.lanes; }
   /// The last tile of a block may compute rows that do not exist.
   int64_t keyRows() const { return blockKeys + scoreTile.rows; }
 
@@ -163,7 +164,7 @@ void AttentionEmitter::reserve() {
   if (maskKind == Mask::OfKeys)
     add(maskRow, keyRows());
   if (maskKind == Mask::FullOfBool)
-    add(maskBits, blockQueries / scoreTile.lanes * keyRows(), k.b.getI32Type());
+    add(maskBits, vectorsOfQueries() * keyRows(), k.b.getI32Type());
   if (!directK)
     add(packedK, keys[3] * Expr(blockKeys));
   if (!directV)
@@ -325,25 +326,32 @@ void AttentionEmitter::loadMask(Value from, Value count) {
 /// Bit i of a word is query i's of a vector of queries. Words of neighbouring keys
 /// are made at once, as masks have them: nothing is transposed.
 void AttentionEmitter::loadBits(Value from, Value count) {
+  Type word = k.b.getI32Type();
   k.loop(k.index(0), queryCount, scoreTile.lanes, [&](Value column) {
     Value end = math.min(math.add(column, scoreTile.lanes), queryCount);
-    Type word = k.b.getI32Type();
-    Buffer target{maskBits, word, {k.index(blockQueries / scoreTile.lanes * keyRows())}};
+    Value vector = math.div(column, k.index(scoreTile.lanes));
     k.vectorLoop(k.index(0), count, scoreTile.lanes, [&](ElementBuilder &e, Value key) {
-      Value init[] = {e.splat(e.intConstant(word, 0)), e.intConstant(word, 1)};
-      auto words = e.loop(column, end, init, [&](Value query, ValueRange carried) {
+      Value zero = e.intConstant(word, 0), one = e.intConstant(word, 1);
+      auto words = e.loop(column, end, {e.splat(zero), one}, [&](Value query, ValueRange carried) {
         Value seen = maskElement(e, e.add(firstQuery, query), e.add(from, key));
-        Value bit = e.select(seen, carried[1], e.intConstant(word, 0));
-        Value pair[] = {carried[0], bit};
-        e.unify(pair);
-        Value one = e.intConstant(word, 1);
-        return SmallVector<Value>{arith::OrIOp::create(k.b, k.loc, pair[0], pair[1]),
+        Value bit = e.splat(e.select(seen, carried[1], zero));
+        return SmallVector<Value>{arith::OrIOp::create(k.b, k.loc, carried[0], bit),
                                   arith::ShLIOp::create(k.b, k.loc, carried[1], one)};
       });
-      Value at = e.add(bitsAt(column, k.index(0)), key);
-      e.store(words.front(), target, {at});
+      e.store(words.front(), bits(), {vector, key});
     });
   });
+}
+
+/// Whether queries from `column` on see a key, as lanes.
+Value AttentionEmitter::loadSeen(Value column, Value key) {
+  Type type = k.b.getIntegerType(static_cast<unsigned>(scoreTile.lanes));
+  Value vector = math.div(column, k.index(scoreTile.lanes));
+  Value word = k.elements().load(bits(), {vector, key});
+  word = arith::TruncIOp::create(k.b, k.loc, type, word);
+  word = vector::BroadcastOp::create(k.b, k.loc, VectorType::get({1}, type), word);
+  auto lanes = VectorType::get({scoreTile.lanes}, k.b.getI1Type());
+  return vector::BitCastOp::create(k.b, k.loc, lanes, word);
 }
 
 //===----------------------------------------------------------------------===//
@@ -372,16 +380,6 @@ void AttentionEmitter::emitScores(int64_t height, Value key, Value valid, Value 
         return load(packedQ, math.add(at, v * tile.lanes));
       });
   double lowest = -std::numeric_limits<double>::infinity();
-  bool isBool = spec.mask && elementTypeOf(spec.mask).isInteger(1);
-  auto seen = [&](Value row, Value from) -> Value {
-    Type bit = k.b.getI1Type();
-    Value word = memref::LoadOp::create(k.b, k.loc, maskBits, bitsAt(from, row));
-    word = arith::TruncIOp::create(k.b, k.loc,
-                                   k.b.getIntegerType(static_cast<unsigned>(tile.lanes)), word);
-    Value bits =
-        vector::BroadcastOp::create(k.b, k.loc, VectorType::get({1}, word.getType()), word);
-    return vector::BitCastOp::create(k.b, k.loc, VectorType::get({tile.lanes}, bit), bits);
-  };
   SmallVector<Value> most(static_cast<size_t>(tile.vectors));
   for (int64_t r = 0; r < height; ++r) {
     Value row = math.add(key, r);
@@ -392,9 +390,11 @@ void AttentionEmitter::emitScores(int64_t height, Value key, Value valid, Value 
       Value at = math.add(math.add(math.mul(row, blockQueries), column), v * tile.lanes);
       Num score = num(products[r * tile.vectors + v]) * spec.scale;
       if (maskKind == Mask::FullOfBool) {
-        score = num(seen(row, math.add(column, v * tile.lanes))).select(score, number(spec.fill));
+        score =
+            num(loadSeen(math.add(column, v * tile.lanes), row)).select(score, number(spec.fill));
       } else if (spec.mask) {
         Num mask = num(maskKind == Mask::Full ? load(scores, at) : rowMask);
+        bool isBool = elementTypeOf(spec.mask).isInteger(1);
         score = isBool ? (mask > 0).select(score, number(spec.fill)) : score + mask;
       }
       store(score.value, scores, at);
