@@ -82,9 +82,16 @@ TEST_F(Batcher, BadInputIsAStatus) {
   options.workers = 65;
   EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
   options.workers = 0;
-  options.flags = 0x80;
-  EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
-  options.flags = 0;
+  for (uint32_t kiln_batcher_options::*number :
+       {&kiln_batcher_options::session_threads, &kiln_batcher_options::max_batch,
+        &kiln_batcher_options::queue_limit, &kiln_batcher_options::max_wait_us,
+        &kiln_batcher_options::max_exec_us, &kiln_batcher_options::spin_us,
+        &kiln_batcher_options::flags, &kiln_batcher_options::rate, &kiln_batcher_options::burst,
+        &kiln_batcher_options::target_p99_us, &kiln_batcher_options::cooldown_ms}) {
+    options.*number = UINT32_MAX;
+    EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT) << error;
+    options.*number = 0;
+  }
   options.cpus = "4-";
   EXPECT_EQ(kiln_batcher_create(model, &options, &batcher), KILN_INVALID_ARGUMENT);
   EXPECT_STREQ(error, "cpus: '4-' is no list of CPUs that may be used");
@@ -118,6 +125,10 @@ TEST_F(Batcher, BadInputIsAStatus) {
             KILN_INVALID_ARGUMENT);
   how.struct_size = sizeof how;
   how.priority = 3;
+  EXPECT_EQ(kiln_batcher_submit(batcher, inputs, 1, outputs, 4, &how, &item.ticket),
+            KILN_INVALID_ARGUMENT);
+  how.priority = 0;
+  how.reserved = 1;
   EXPECT_EQ(kiln_batcher_submit(batcher, inputs, 1, outputs, 4, &how, &item.ticket),
             KILN_INVALID_ARGUMENT);
   auto with = [&](auto change) {
@@ -168,6 +179,35 @@ TEST_F(Batcher, EveryAllocationMayFail) {
   EXPECT_GT(count, 10);
   Item item(1, 5, 1);
   EXPECT_EQ(item.run(batcher), KILN_OK);
+}
+
+/// Whichever allocation of a run fails, its request is told, and the next is none the worse.
+TEST_F(Batcher, EveryAllocationOfARunMayFail) {
+  // The caller itself runs the request, in parts, so that rows are copied.
+  options.flags = KILN_BATCHER_CALLERS_WORK | KILN_BATCHER_NO_SPIN | KILN_BATCHER_NO_TRIAL_RUNS;
+  options.max_batch = 4;
+  bool reached = false, failed = false;
+  for (int64_t count = 0; !reached && count != 100; ++count) {
+    start();
+    Item a(11, 5, 1);
+    allocationsLeft = count;
+    kiln_status_t status = a.run(batcher);
+    allocationsLeft = -1;
+    ASSERT_TRUE(status == KILN_OK || status == KILN_OUT_OF_MEMORY) << status;
+    failed |= status == KILN_OUT_OF_MEMORY;
+    // A worker that is just starting may have been quicker.
+    reached = status == KILN_OK && stats().by_callers == 3;
+    if (status == KILN_OK)
+      a.check();
+    EXPECT_EQ(stats().failed, status == KILN_OK ? 0u : 1u);
+    Item b(11, 5, 2);
+    ASSERT_EQ(b.run(batcher), KILN_OK);
+    b.check();
+    ASSERT_EQ(kiln_batcher_close(batcher, KILN_CLOSE_DRAIN), KILN_OK);
+    batcher = nullptr;
+  }
+  EXPECT_TRUE(reached);
+  EXPECT_TRUE(failed);
 }
 
 } // namespace
