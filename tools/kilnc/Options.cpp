@@ -375,6 +375,9 @@ bool kiln::parseOptions(int argc, char **argv, Invocation &invocation,
     return usage(diags, "--cache-dir and --no-cache: give one of them");
   if (disableAllRules && (!onlyRules.empty() || !disabledRules.empty()))
     return usage(diags, "--disable-all-rules leaves nothing to --only-rule and --disable-rule");
+  for (const std::string &name : onlyRules)
+    if (llvm::is_contained(disabledRules, name))
+      return usage(diags, "--only-rule and --disable-rule both name '" + name + "'");
   if (noRecords && (!recordFolders.empty() || recordDevice.getNumOccurrences()))
     return usage(diags, "--no-records leaves nothing to --records and --record-device");
   if (recordDevice.getNumOccurrences() && !isDeviceSlug(recordDevice))
