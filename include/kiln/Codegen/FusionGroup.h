@@ -79,8 +79,9 @@ class FusionGrower {
 public:
   using Allowed = std::function<bool(mlir::Operation *)>;
 
-  /// Groups hold only ops that are allowed at the time. Table and costs must
-  /// outlive the grower.
+  /// Groups hold only ops that are allowed at the time. With `mayJoin`, what a rule
+  /// asks for may become part of them: see above. Table and costs must outlive the
+  /// grower.
   FusionGrower(const KernelTable &table, PullCosts &costs, Allowed allowed, bool mayJoin = false)
       : table(table), costs(costs), allowed(std::move(allowed)), mayJoin(mayJoin) {}
 

@@ -61,7 +61,10 @@ double ConvEmitter::joinedCost(int64_t rows) const {
                   sharingLoss(images * static_cast<double>(llvm::divideCeil(outRows, rows)));
   int64_t bytes =
       *shape.channels.constant() * rows * columns * accumulator.getIntOrFloatBitWidth() / 8;
-  return bytes > madeBytes ? cycles * 1.5 : cycles;
+  if (bytes <= madeBytes)
+    return cycles;
+  // Scratch has no other bound: of what does not fit, the least.
+  return cycles * std::max(1.5, static_cast<double>(bytes) / madeBytes);
 }
 
 /// All outputs of whole rows, in tiles of the producer's rows.
