@@ -290,14 +290,12 @@ Attribute Maker::drawAttribute(StringRef opName, StringRef name, ArrayRef<Value>
     bool isPadded = spec && asks(pattern, "Depthwise") && !isPointwise;
     if (name == "strides")
       return ints(rank - 2, !spec && !isPointwise && chance(3) ? 2 : 1);
-    if (name == "pads" && (isPointwise || isPadded))
-      return exprsAttr(b.getContext(),
-                       Shape(static_cast<size_t>(2 * (rank - 2)), Expr(isPadded ? 1 : 0)));
     if (name == "dilations")
       return ints(rank - 2, 1);
-    if (name == "pads")
-      return exprsAttr(b.getContext(),
-                       Shape(static_cast<size_t>(2 * (rank - 2)), Expr(chance(2) ? 0 : 1)));
+    if (name == "pads") {
+      int64_t pad = isPointwise ? 0 : isPadded ? 1 : chance(2) ? 0 : 1;
+      return exprsAttr(b.getContext(), Shape(static_cast<size_t>(2 * (rank - 2)), Expr(pad)));
+    }
     if (name == "group") {
       auto channels = shapeOf(operands[0])[1].constant(), own = shapeOf(operands[1])[1].constant();
       return channels && own && *own > 0 ? b.getI64IntegerAttr(*channels / *own) : Attribute();

@@ -228,8 +228,8 @@ bool Compilation::fuseForDevice(bool onlyTemplates) {
   report.device = std::make_shared<RuleReport>();
   report.device->rules = report.rules;
   report.device->rates = deviceRates();
-  // Rows of a product are finished where they are made by processors only. They are normalised
-  // on their way into one in fp32 (NormLinear).
+  // Rows are made or finished beside a product by processors only, but for those that are
+  // normalised on their way into one in fp32 (NormLinear).
   bool normLinear = onlyTemplates && options.cuda.precision == Precision::Fp32;
   llvm::erase_if(report.device->rules, [&](const auto &rule) {
     return (rule->anchor == "rows" &&

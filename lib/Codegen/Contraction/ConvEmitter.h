@@ -37,7 +37,6 @@ private:
   Blocking chooseJoinedBlocking() const;
   bool prepareProducer();
   void makeInput(const OutputBlock &block);
-  void packMade(mlir::Value pixel);
 
   void emitUnits();
   void emitPanels(const OutputBlock &block, mlir::Value group, mlir::Value from, mlir::Value to);
@@ -46,6 +45,7 @@ private:
   void packStaged(const OutputBlock &block, mlir::Value pixel, mlir::Value pixels);
   void packInPlace(const OutputBlock &block, mlir::Value group, mlir::Value pixel,
                    mlir::Value valid);
+  void copyPanel(mlir::Value memref, mlir::Value first, mlir::Value pitch);
   mlir::Value loadAcrossRows(mlir::Value first, mlir::Value columnInRow, mlir::Value columns);
   /// Number of the block's first pixel within its image and channel.
   mlir::Value firstPixel(const OutputBlock &block) {

@@ -14,7 +14,6 @@
 //===----------------------------------------------------------------------===//
 
 #include "ConvEmitter.h"
-#include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace kiln;
@@ -107,16 +106,4 @@ bool ConvEmitter::prepareProducer() {
 void ConvEmitter::makeInput(const OutputBlock &block) {
   k.loop(k.index(0), k.index(producerShape->group), 1,
          [&](Value group) { producer->emit(block, group); });
-}
-
-void ConvEmitter::packMade(Value pixel) {
-  k.loop(k.index(0), k.size(shape.channels), 1, [&](Value channel) {
-    Value from = math.add(math.mul(channel, k.size(madePitch)), pixel);
-    Value to = math.mul(channel, tile.columns());
-    for (int64_t v = 0; v < tile.vectors; ++v) {
-      Value value = vector::LoadOp::create(k.b, k.loc, vectorType, made.memref,
-                                           math.add(from, v * tile.lanes));
-      vector::StoreOp::create(k.b, k.loc, value, panel, math.add(to, v * tile.lanes));
-    }
-  });
 }

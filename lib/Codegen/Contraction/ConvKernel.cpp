@@ -197,7 +197,7 @@ void ConvEmitter::emitPanels(const OutputBlock &block, Value group, Value from, 
     if (staging)
       packStaged(block, pixel, pixels);
     if (producer)
-      packMade(pixel);
+      copyPanel(made.memref, pixel, k.size(madePitch));
     bool isPacked = staging || producer;
     auto whole = [&] {
       if (!isPacked)
@@ -335,21 +335,28 @@ void ConvEmitter::packInPlace(const OutputBlock &block, Value group, Value pixel
       image);
   first = math.add(first, math.add(pixel, firstPixel(block)));
   x.sizes = {k.size(elementCount(shapeOf(spec.x)))};
+  if (!valid)
+    return copyPanel(x.memref, first, image);
   Buffer target{panel, accumulator, {k.size(depth * Expr(tile.columns()))}};
   k.loop(k.index(0), channels, 1, [&](Value channel) {
     Value from = math.add(first, math.mul(channel, image));
     Value to = math.mul(channel, tile.columns());
-    if (!valid) {
-      for (int64_t v = 0; v < tile.vectors; ++v) {
-        Value value = vector::LoadOp::create(k.b, k.loc, vectorType, x.memref,
-                                             ValueRange{math.add(from, v * tile.lanes)});
-        vector::StoreOp::create(k.b, k.loc, value, panel, ValueRange{math.add(to, v * tile.lanes)});
-      }
-      return;
-    }
     k.vectorLoop(k.index(0), valid, tile.lanes, [&](ElementBuilder &e, Value c) {
       e.store(e.load(x, {e.add(from, c)}), target, {e.add(to, c)});
     });
+  });
+}
+
+/// Whole vectors of each channel's pixels, from `first` on; channels are `pitch` apart.
+void ConvEmitter::copyPanel(Value memref, Value first, Value pitch) {
+  k.loop(k.index(0), k.size(shape.channels), 1, [&](Value channel) {
+    Value from = math.add(first, math.mul(channel, pitch));
+    Value to = math.mul(channel, tile.columns());
+    for (int64_t v = 0; v < tile.vectors; ++v) {
+      Value value = vector::LoadOp::create(k.b, k.loc, vectorType, memref,
+                                           ValueRange{math.add(from, v * tile.lanes)});
+      vector::StoreOp::create(k.b, k.loc, value, panel, ValueRange{math.add(to, v * tile.lanes)});
+    }
   });
 }
 

@@ -48,24 +48,21 @@ def reference(x, w, b, v, c, stride, dilation, pad, residual):
 def model(path, case, weights, isDynamic):
     channels, times, outputs, kernel, stride, dilation, pad, sizes, hasResidual, dtype = case
     element = helper.np_dtype_to_tensor_dtype(np.dtype(dtype))
-    shape = ["n", channels, "h", "w"] if isDynamic else [sizes[-1][0], channels, *sizes[-1][1:]]
-    inputs = [helper.make_tensor_value_info("x", element, shape)]
+    batch, height, width = ("n", "h", "w") if isDynamic else sizes[-1]
+    shape, made = [batch, channels, height, width], [batch, outputs, None, None]
     nodes = [
         helper.make_node("Conv", ["x", "w", "b"], ["d"], group=channels, strides=[stride] * 2, dilations=[dilation] * 2, pads=[pad] * 4),
         helper.make_node("Relu", ["d"], ["a"]),
         helper.make_node("Conv", ["a", "v", "c"], ["p" if hasResidual else "y"]),
     ]
-    if hasResidual:
-        inputs.append(helper.make_tensor_value_info("r", element, None))
+    inputs = [helper.make_tensor_value_info("x", element, shape)]
+    if hasResidual:  # of the image's size: stride and padding are such
+        inputs.append(helper.make_tensor_value_info("r", element, [batch, outputs, height, width]))
         nodes.append(helper.make_node("Add", ["p", "r"], ["y"]))
-        rows = "h" if isDynamic else sizes[-1][1] + 2 * pad - dilation * (kernel - 1)
-        columns = "w" if isDynamic else sizes[-1][2] + 2 * pad - dilation * (kernel - 1)
-        inputs[1] = helper.make_tensor_value_info("r", element, [shape[0], outputs, rows, columns])
     graph = helper.make_graph(
-        nodes, "g", inputs, [helper.make_tensor_value_info("y", element, None)],
+        nodes, "g", inputs, [helper.make_tensor_value_info("y", element, made)],
         [numpy_helper.from_array(value, name) for name, value in zip("wbvc", weights)],
     )  # fmt: skip
-    graph.output[0].CopyFrom(helper.make_tensor_value_info("y", element, [shape[0], outputs, None, None]))
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=9), path)
 
 
